@@ -1,0 +1,15 @@
+# Finds nghttp2, which brings no CMake package of its own: target nghttp2::nghttp2.
+find_path(NGHTTP2_INCLUDE_DIR nghttp2/nghttp2.h)
+find_library(NGHTTP2_LIBRARY nghttp2)
+if(NGHTTP2_INCLUDE_DIR)
+  file(STRINGS ${NGHTTP2_INCLUDE_DIR}/nghttp2/nghttp2ver.h line REGEX "define NGHTTP2_VERSION \"")
+  string(REGEX REPLACE ".*\"([0-9.]+).*" "\\1" nghttp2_VERSION "${line}")
+endif()
+include(FindPackageHandleStandardArgs)
+find_package_handle_standard_args(nghttp2 REQUIRED_VARS NGHTTP2_LIBRARY NGHTTP2_INCLUDE_DIR VERSION_VAR nghttp2_VERSION)
+if(nghttp2_FOUND AND NOT TARGET nghttp2::nghttp2)
+  add_library(nghttp2::nghttp2 UNKNOWN IMPORTED)
+  set_target_properties(nghttp2::nghttp2 PROPERTIES
+    IMPORTED_LOCATION ${NGHTTP2_LIBRARY} INTERFACE_INCLUDE_DIRECTORIES ${NGHTTP2_INCLUDE_DIR})
+endif()
+mark_as_advanced(NGHTTP2_INCLUDE_DIR NGHTTP2_LIBRARY)

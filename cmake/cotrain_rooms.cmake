@@ -1,0 +1,20 @@
+# cotrain_room(name arrows...): one folder of src/ becomes the target cotrain::name, linked along its arrows.
+function(cotrain_room name)
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${name}/*.cpp)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(cotrain_${name} STATIC ${sources})
+  add_library(cotrain::${name} ALIAS cotrain_${name})
+  set_target_properties(cotrain_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(cotrain_${name} PUBLIC
+    $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src> $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>
+    $<INSTALL_INTERFACE:include> $<INSTALL_INTERFACE:include/cotrain>)
+  target_link_libraries(cotrain_${name} PUBLIC cotrain::flags PRIVATE $<BUILD_INTERFACE:cotrain_strict>)
+  foreach(arrow IN LISTS ARGN)
+    if(TARGET cotrain_${arrow})
+      target_link_libraries(cotrain_${name} PUBLIC cotrain::${arrow})
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY COTRAIN_ROOMS cotrain_${name})
+endfunction()

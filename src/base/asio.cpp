@@ -1,0 +1,2 @@
+// Asio's own implementation, compiled once.
+#include <boost/asio/impl/src.hpp>

@@ -1,0 +1,2 @@
+// Keeps run.hpp compilable on its own.
+#include "support/run.hpp"
