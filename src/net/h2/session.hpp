@@ -1,0 +1,128 @@
+// HTTP/2 as a state machine: bytes and calls in, bytes and events out; no socket, no clock. Client and server role.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/byte_queue.hpp"
+#include "base/error.hpp"
+#include "net/http.hpp"
+
+namespace cotrain::net::h2 {
+
+enum class role : std::uint8_t { client, server };
+
+// Names one stream of one session; never used twice. Unlike a wire id it exists while the request still queues.
+enum class stream_key : std::uint64_t {};
+
+// Every bound of a session. What we advertise, and what we accept.
+struct limits {
+    std::uint32_t stream_window_bytes = 16U << 20U;
+    std::uint32_t connection_window_bytes = 32U << 20U;  // above any stream's: a paused reader starves nobody else
+    std::uint32_t frame_bytes_max = 64U << 10U;
+    std::uint32_t header_table_bytes = 4096;
+    std::uint32_t header_list_bytes_max = 64U << 10U;  // all headers of one message
+    std::uint32_t headers_max = 200;
+    // Client: streams in use at once, whatever the peer allows; the last `urgent_reserve` only for lease and watch.
+    std::uint32_t streams_max = 100;
+    std::uint32_t urgent_reserve = 20;
+    std::uint32_t queued_requests_max = 100'000;
+    // Server: what a peer may do before it is sent away (GOAWAY ENHANCE_YOUR_CALM).
+    std::uint32_t peer_streams_max = 128;
+    std::uint32_t resets_burst = 200;  // rapid reset: this many at once …
+    std::uint32_t resets_per_second = 33;
+    std::uint32_t control_frames_queued_max = 1000;     // unanswered PING and SETTINGS
+    std::size_t response_buffer_bytes_max = 1U << 20U;  // bytes written to one stream and not yet sent: see write()
+};
+
+// How a stream ended.
+enum class ending : std::uint8_t {
+    complete,   // both sides finished
+    refused,    // not processed by the peer: repeat freely
+    reset,      // broken by the peer, or by protocol; may have been processed
+    cancelled,  // by us
+    lost        // the connection went away; may have been processed
+};
+
+struct head {
+    int status = 0;      // in a response
+    std::string method;  // in a request, with path, scheme and authority
+    std::string path;
+    std::string scheme;
+    std::string authority;
+    header_list headers;
+};
+
+// What a session tells its owner, while it is fed or told to close. A handler may call submit, write, finish,
+// consume, cancel; never feed, drain or the destructor. Views die with the call.
+class events {
+   public:
+    virtual void on_head(stream_key stream, head head) = 0;
+    virtual void on_data(stream_key stream, std::string_view bytes) = 0;
+    // The peer has sent everything; trailers are empty if there were none.
+    virtual void on_end(stream_key stream, header_list trailers) = 0;
+    // The last event of a stream, exactly once for each. `detail` is for humans.
+    virtual void on_close(stream_key stream, ending how, std::uint32_t code, std::string_view detail) = 0;
+    // Server and streaming client: bytes written to a stream fell to half of the bound or below.
+    virtual void on_writable(stream_key stream) { static_cast<void>(stream); }
+    virtual void on_ping_answer(std::uint64_t payload) { static_cast<void>(payload); }
+    // The peer will take no new streams; those it did not process are closed as refused right after this.
+    virtual void on_goaway(std::uint32_t code, std::string_view debug) {
+        static_cast<void>(code), static_cast<void>(debug);
+    }
+
+   protected:
+    ~events() = default;
+};
+
+class session {
+   public:
+    session(role as, limits bounds, events& owner);
+    ~session();
+    session(const session&) = delete;
+    session& operator=(const session&) = delete;
+
+    // Bytes from the peer. An error means the connection is over; drain() still gives the GOAWAY to send.
+    [[nodiscard]] base::result<> feed(std::string_view bytes);
+    // Appends what is to be sent, until `out` holds about `bytes_max`; returns whether anything was appended.
+    bool drain(base::byte_queue& out, std::size_t bytes_max);
+    [[nodiscard]] bool wants_write() const;
+
+    // Client. Headers come without pseudo-headers. The request waits in rank order until a stream is free;
+    // fails with too_large when the queue is full, refused after GOAWAY or close.
+    [[nodiscard]] base::result<stream_key> submit(const request& what, std::string_view scheme,
+                                                  std::string_view authority);
+    // Server. With `end` there is no body and no write() follows.
+    void respond(stream_key stream, int status, const header_list& headers, bool end);
+    // Queues body bytes; false when the stream's buffer is full now: wait for on_writable. The bytes are taken anyway.
+    bool write(stream_key stream, std::string_view bytes);
+    void finish(stream_key stream, const header_list& trailers = {});
+
+    // Gives the peer room again after `bytes` of a stream's on_data were used up. Unconsumed bytes hold back this
+    // stream only: the connection's window is given back as data arrives.
+    void consume(stream_key stream, std::size_t bytes);
+    // Ends a stream, queued or running; on_close(cancelled) follows before this returns.
+    void cancel(stream_key stream, std::uint32_t code = 8 /* CANCEL */);
+
+    void ping(std::uint64_t payload);
+    // Takes no new streams, lets running ones end. The server tells its last stream with it.
+    void shutdown();
+    // The connection is gone: closes every stream (queued: refused, running: lost) with `why`.
+    void abandon(std::string_view why);
+
+    // Whole seconds of any steady clock: refills the flood buckets. Without it only the bursts count.
+    void tick(std::uint64_t now_s);
+
+    [[nodiscard]] std::size_t streams_open() const;
+    [[nodiscard]] std::size_t requests_queued() const;
+    [[nodiscard]] std::uint32_t peer_streams_max() const;  // 0 until the peer's SETTINGS came
+    [[nodiscard]] bool going_away() const;
+
+   private:
+    struct impl;
+    std::unique_ptr<impl> impl_;
+};
+
+}  // namespace cotrain::net::h2

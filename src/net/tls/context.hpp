@@ -1,0 +1,55 @@
+// Keys, trust and protocol choices that many TLS connections share; made from PEM text, replaced as a whole on reload.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+struct ssl_ctx_st;
+
+namespace cotrain::net::tls {
+
+struct client_options {
+    std::string ca_pem;           // trusted authorities; empty: the system's
+    std::string certificate_pem;  // client certificate with its chain; empty: none
+    std::string key_pem;
+    bool verify = true;
+    std::vector<std::string> alpn = {"h2"};
+};
+
+struct server_options {
+    std::string certificate_pem;
+    std::string key_pem;
+    std::string client_ca_pem;  // non-empty: client certificates are asked for …
+    bool require_client_certificate = false;
+    std::vector<std::string> alpn = {"h2", "http/1.1"};  // our order of preference
+    std::string tls12_ciphers;                           // OpenSSL names, colon separated; empty: a sane default
+    int version_min = 0x0303;                            // TLS 1.2
+};
+
+// Immutable apart from the client's cache of sessions, which makes a reconnect a resumption.
+class context {
+   public:
+    [[nodiscard]] static base::result<std::shared_ptr<const context>> for_client(const client_options& options);
+    [[nodiscard]] static base::result<std::shared_ptr<const context>> for_server(const server_options& options);
+    ~context();
+    context(const context&) = delete;
+    context& operator=(const context&) = delete;
+
+    [[nodiscard]] ssl_ctx_st* native() const { return native_; }
+    [[nodiscard]] bool verifies() const { return verify_; }
+
+   private:
+    friend class engine;
+    context() = default;
+    ssl_ctx_st* native_ = nullptr;
+    bool verify_ = true;
+    struct session_cache;
+    std::unique_ptr<session_cache> sessions_;
+};
+
+}  // namespace cotrain::net::tls
