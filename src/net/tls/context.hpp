@@ -15,7 +15,7 @@ namespace cotrain::net::tls {
 
 struct client_options {
     std::string ca_pem;           // trusted authorities; empty: the system's
-    std::string certificate_pem;  // client certificate with its chain; empty: none
+    std::string certificate_pem;  // client certificate with its chain, its own first; empty: none
     std::string key_pem;
     bool verify = true;
     std::vector<std::string> alpn = {"h2"};
@@ -31,7 +31,8 @@ struct server_options {
     int version_min = 0x0303;                            // TLS 1.2
 };
 
-// Immutable apart from the client's cache of sessions, which makes a reconnect a resumption.
+// Immutable apart from the client's cache of sessions, which makes a reconnect a resumption. To renew certificates
+// or trust make another context and use it for new connections: those that exist keep theirs.
 class context {
    public:
     [[nodiscard]] static base::result<std::shared_ptr<const context>> for_client(const client_options& options);

@@ -1,6 +1,7 @@
 // TLS as a state machine over memory: ciphertext and plaintext in, plaintext and ciphertext out; no socket.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +12,14 @@
 
 namespace cotrain::net::tls {
 
+// Ciphertext that was fed and not yet read.
+inline constexpr std::size_t incoming_bytes_max = 4U << 20U;
+// Ciphertext that the peer has not taken yet.
+inline constexpr std::size_t outgoing_bytes_max = 16U << 20U;
+// Tickets and key updates a peer may send: this many at once, and one more for each MiB of data.
+inline constexpr unsigned post_handshake_messages_burst = 32;
+
+// An error is final: every later call repeats it. What outgoing() holds then is the alert that tells the peer.
 class engine {
    public:
     // Client: `server_name` is verified against the certificate (a name or an address) and sent as SNI if a name.
@@ -22,15 +31,18 @@ class engine {
     engine& operator=(engine&&) noexcept;
 
     // Advances the handshake; true when it is complete. Call after every feed() until then, and once to start.
+    // What was fed may reach past the handshake: call read() once it is complete.
     [[nodiscard]] base::result<bool> handshake();
-    // Ciphertext from the peer.
+    // Ciphertext from the peer. It is not copied: it must stay where it is until handshake() or read() has returned.
     [[nodiscard]] base::result<> feed(std::string_view ciphertext);
     // Appends plaintext that has arrived; false at the peer's close_notify once all was read.
     [[nodiscard]] base::result<bool> read(base::byte_queue& plaintext);
     // Encrypts all of `plaintext`; the result is in outgoing().
     [[nodiscard]] base::result<> write(std::string_view plaintext);
-    // Says goodbye (close_notify).
+    // Says goodbye (close_notify); nothing can be written after it.
     void close();
+    // What it means that the peer's bytes ended before its close_notify.
+    [[nodiscard]] base::error truncated() const;
 
     // Ciphertext for the peer; the caller consumes what it sent.
     [[nodiscard]] base::byte_queue& outgoing();
