@@ -25,15 +25,23 @@ struct limits {
     std::uint32_t header_table_bytes = 4096;
     std::uint32_t header_list_bytes_max = 64U << 10U;  // all headers of one message
     std::uint32_t headers_max = 200;
-    // Client: streams in use at once, whatever the peer allows; the last `urgent_reserve` only for lease and watch.
+    std::uint32_t continuations_max = 16;  // CONTINUATION frames of one header block
+    // Client: streams in use at once, whatever the peer allows; the last `urgent_reserve` only for lease and watch
+    // (at most half of what the peer allows), the very last only for lease.
     std::uint32_t streams_max = 100;
     std::uint32_t urgent_reserve = 20;
+    std::uint32_t streams_before_settings = 10;  // until the peer has said how many it takes
     std::uint32_t queued_requests_max = 100'000;
+    std::uint32_t informational_max = 16;       // 1xx heads before a response
+    std::uint32_t stream_id_max = 0x7fff'ffff;  // the wire's own end: then as if the peer had sent GOAWAY
     // Server: what a peer may do before it is sent away (GOAWAY ENHANCE_YOUR_CALM).
     std::uint32_t peer_streams_max = 128;
     std::uint32_t resets_burst = 200;  // rapid reset: this many at once …
     std::uint32_t resets_per_second = 33;
-    std::uint32_t control_frames_queued_max = 1000;     // unanswered PING and SETTINGS
+    std::uint32_t idle_frames_burst = 1000;  // frames that carry nothing: PING, SETTINGS, PRIORITY, empty DATA …
+    std::uint32_t idle_frames_per_second = 100;
+    // Both: frames that wait to be sent because the peer made us answer (PING, SETTINGS, resets) and does not read.
+    std::uint32_t control_frames_queued_max = 1000;
     std::size_t response_buffer_bytes_max = 1U << 20U;  // bytes written to one stream and not yet sent: see write()
 };
 
@@ -42,6 +50,7 @@ enum class ending : std::uint8_t {
     complete,   // both sides finished
     refused,    // not processed by the peer: repeat freely
     reset,      // broken by the peer, or by protocol; may have been processed
+    too_large,  // by us: the peer's headers exceed a bound; a repetition will not help
     cancelled,  // by us
     lost        // the connection went away; may have been processed
 };
@@ -59,13 +68,14 @@ struct head {
 // consume, cancel; never feed, drain or the destructor. Views die with the call.
 class events {
    public:
+    // Client: the final response's; 1xx are swallowed. Server: a new request, which ends with on_close like any other.
     virtual void on_head(stream_key stream, head head) = 0;
     virtual void on_data(stream_key stream, std::string_view bytes) = 0;
     // The peer has sent everything; trailers are empty if there were none.
     virtual void on_end(stream_key stream, header_list trailers) = 0;
     // The last event of a stream, exactly once for each. `detail` is for humans.
     virtual void on_close(stream_key stream, ending how, std::uint32_t code, std::string_view detail) = 0;
-    // Server and streaming client: bytes written to a stream fell to half of the bound or below.
+    // Server: after write() gave false, the bytes waiting fell to half of the bound or below.
     virtual void on_writable(stream_key stream) { static_cast<void>(stream); }
     virtual void on_ping_answer(std::uint64_t payload) { static_cast<void>(payload); }
     // The peer will take no new streams; those it did not process are closed as refused right after this.
@@ -84,14 +94,21 @@ class session {
     session(const session&) = delete;
     session& operator=(const session&) = delete;
 
-    // Bytes from the peer. An error means the connection is over; drain() still gives the GOAWAY to send.
+    // Bytes from the peer, cut anywhere. An error means the connection is over and every stream has been closed;
+    // drain() still gives the GOAWAY to send. Some breaches show only in the following drain(): see failure().
     [[nodiscard]] base::result<> feed(std::string_view bytes);
     // Appends what is to be sent, until `out` holds about `bytes_max`; returns whether anything was appended.
     bool drain(base::byte_queue& out, std::size_t bytes_max);
     [[nodiscard]] bool wants_write() const;
+    // Nothing will be read or written any more (after GOAWAY and the last stream, or a failure): close the socket.
+    [[nodiscard]] bool finished() const;
+    // Why the connection is over, if it broke: what feed() returned or drain() found. Null while all is well.
+    [[nodiscard]] const base::error* failure() const;
 
-    // Client. Headers come without pseudo-headers. The request waits in rank order until a stream is free;
-    // fails with too_large when the queue is full, refused after GOAWAY or close.
+    // Client. Headers come without pseudo-headers. The request waits in rank order until a stream is free.
+    // Nothing is copied: `what`, `scheme` and `authority` must stay as they are until on_close(stream).
+    // Fails with too_large (queue full, headers beyond header_list_bytes_max), invalid (a header that must not be
+    // sent), refused (after GOAWAY, shutdown or failure). Never calls a handler.
     [[nodiscard]] base::result<stream_key> submit(const request& what, std::string_view scheme,
                                                   std::string_view authority);
     // Server. With `end` there is no body and no write() follows.
@@ -103,13 +120,16 @@ class session {
     // Gives the peer room again after `bytes` of a stream's on_data were used up. Unconsumed bytes hold back this
     // stream only: the connection's window is given back as data arrives.
     void consume(stream_key stream, std::size_t bytes);
-    // Ends a stream, queued or running; on_close(cancelled) follows before this returns.
+    // Ends a stream, queued or running; on_close(cancelled) follows before this returns. A key that is closed already
+    // is ignored, here and above.
     void cancel(stream_key stream, std::uint32_t code = 8 /* CANCEL */);
 
     void ping(std::uint64_t payload);
-    // Takes no new streams, lets running ones end. The server tells its last stream with it.
+    // Takes no new streams, lets running ones end, closes queued ones as refused. The server tells its last stream
+    // at once, the client says goodbye when the last stream has ended; then finished().
     void shutdown();
-    // The connection is gone: closes every stream (queued: refused, running: lost) with `why`.
+    // The connection is gone: closes every stream (queued: refused, running: lost) with `why`. Not from a handler.
+    // The destructor calls no handler: abandon first.
     void abandon(std::string_view why);
 
     // Whole seconds of any steady clock: refills the flood buckets. Without it only the bursts count.
