@@ -1,0 +1,35 @@
+// JSON text to documents and back.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "api/tree.hpp"
+#include "base/error.hpp"
+
+namespace cotrain::api {
+
+// Larger texts are refused unread: above any object of a cluster (1.5 MiB) and any bundle of manifests.
+inline constexpr std::size_t document_bytes_max = 32UL * 1024 * 1024;
+
+struct read_limits {
+    std::size_t bytes_max = document_bytes_max;
+    unsigned depth_max = tree_depth_max;
+};
+
+// Strict: one value, valid UTF-8, no trailing bytes. Of members with the same name the last counts, as in Go.
+// The document is frozen and refers to `text`, which must outlive it…
+[[nodiscard]] base::result<ref> parse_json(arena& memory, std::string_view text, read_limits limits = {});
+// …or to a copy of it in the arena.
+[[nodiscard]] base::result<ref> parse_json_copy(arena& memory, std::string_view text, read_limits limits = {});
+
+// Compact, members as stored. Absent members and items are left out; an absent document is null.
+void append_json(std::string& out, ref document);
+[[nodiscard]] std::string to_json(ref document);
+// Members sorted by name at every level.
+void append_sorted_json(std::string& out, ref document);
+// For people: one member a line.
+void append_indented_json(std::string& out, ref document, unsigned indent = 4);
+
+}  // namespace cotrain::api

@@ -1,0 +1,83 @@
+// TrainingRuntime and ClusterTrainingRuntime.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "api/meta.hpp"
+#include "api/process_count.hpp"
+#include "api/tree.hpp"
+#include "base/error.hpp"
+
+namespace cotrain::api {
+
+// mlPolicy.torch.envInjection.targets[]
+struct env_injection_target {
+    std::string_view job_name;
+    std::vector<std::string_view> container_names;  // empty = all
+};
+
+struct torch_policy {
+    process_count num_proc_per_node;  // earlier dialect
+    std::vector<env_injection_target> env_injection;
+};
+
+enum class mpi_implementation : std::uint8_t { open_mpi, intel, mpich };
+[[nodiscard]] std::string_view to_string(mpi_implementation i);
+
+struct mpi_policy {
+    std::int32_t num_proc_per_node = 1;
+    mpi_implementation implementation = mpi_implementation::open_mpi;
+    std::string_view ssh_auth_mount_path;  // defaulted
+    bool run_launcher_as_node = false;
+};
+
+struct flux_policy {
+    std::optional<std::int32_t> num_proc_per_node;
+};
+
+struct jax_policy {};
+struct xgboost_policy {};
+
+// At most one of the frameworks is set.
+struct ml_policy {
+    std::optional<std::int32_t> num_nodes;
+    std::optional<torch_policy> torch;
+    std::optional<mpi_policy> mpi;
+    std::optional<jax_policy> jax;
+    std::optional<xgboost_policy> xgboost;
+    std::optional<flux_policy> flux;
+};
+
+struct coscheduling_policy {
+    std::int32_t schedule_timeout_seconds = 60;
+};
+
+struct volcano_policy {
+    ref network_topology;  // object
+};
+
+struct pod_group_policy {
+    std::optional<coscheduling_policy> coscheduling;
+    std::optional<volcano_policy> volcano;
+};
+
+// Views into the document, with the CRD's defaults filled in.
+struct training_runtime {
+    std::string_view kind;  // TrainingRuntime or ClusterTrainingRuntime
+    object_meta meta;
+    std::optional<ml_policy> ml;
+    std::optional<pod_group_policy> pod_groups;
+    ref template_metadata;  // spec.template.metadata
+    ref template_spec;      // spec.template.spec: a JobSet's spec
+    ref document;
+
+    [[nodiscard]] bool cluster_wide() const;
+};
+
+// Also checks the kinds of the parts of the template that plugins walk through (replicatedJobs, containers, env, …).
+[[nodiscard]] base::result<training_runtime> decode_training_runtime(ref document);
+
+}  // namespace cotrain::api

@@ -1,0 +1,37 @@
+// YAML text, as Kubernetes tools read and print it, to documents and back.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json.hpp"
+#include "api/tree.hpp"
+#include "base/error.hpp"
+
+namespace cotrain::api {
+
+// Values that aliases may add up to: without it a few lines could stand for billions.
+inline constexpr std::size_t yaml_values_max = 10'000'000;
+// Documents in one stream.
+inline constexpr std::size_t yaml_documents_max = 100'000;
+
+// One document of a stream and the line it starts at.
+struct yaml_document {
+    ref value;
+    std::size_t line = 1;
+};
+
+// YAML 1.1 as sigs.k8s.io/yaml reads it: plain yes/no/on/off are booleans, 010 and 0o10 are octal, keys become
+// strings, duplicate keys are errors, `<<` merges, JSON is YAML. Documents are frozen and refer to `text`, which must
+// outlive them. Errors say "line L, column C: what".
+[[nodiscard]] base::result<std::vector<yaml_document>> parse_yaml_stream(arena& memory, std::string_view text,
+                                                                         read_limits limits = {});
+// The only document of a text (null if it is empty); a second one is an error.
+[[nodiscard]] base::result<ref> parse_yaml(arena& memory, std::string_view text, read_limits limits = {});
+
+// Block style with sorted keys; strings are quoted where they would read as something else. Ends with a newline.
+void append_yaml(std::string& out, ref document);
+[[nodiscard]] std::string to_yaml(ref document);
+
+}  // namespace cotrain::api
