@@ -7,6 +7,14 @@
 
 namespace cotrain::base {
 
+void byte_queue::swap(byte_queue& other) noexcept {
+    data_.swap(other.data_);
+    std::swap(capacity_, other.capacity_);
+    std::swap(head_, other.head_);
+    std::swap(tail_, other.tail_);
+    std::swap(retain_, other.retain_);
+}
+
 std::span<char> byte_queue::prepare(std::size_t bytes) {
     if (capacity_ - tail_ >= bytes) return {data_.get() + tail_, capacity_ - tail_};
     const std::size_t held = size();

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace cotrain::base {
 
@@ -13,6 +14,13 @@ namespace cotrain::base {
 class byte_queue {
    public:
     explicit byte_queue(std::size_t retain_bytes = 64 * 1024) : retain_(retain_bytes) {}
+    byte_queue(byte_queue&& other) noexcept : retain_(other.retain_) { swap(other); }
+    byte_queue& operator=(byte_queue&& other) noexcept {
+        byte_queue taken(std::move(other));
+        swap(taken);
+        return *this;
+    }
+    void swap(byte_queue& other) noexcept;
 
     [[nodiscard]] std::string_view view() const { return {data_.get() + head_, tail_ - head_}; }
     [[nodiscard]] std::size_t size() const { return tail_ - head_; }

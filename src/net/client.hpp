@@ -40,7 +40,7 @@ struct client_options {
 class body_stream {
    public:
     struct state;
-    explicit body_stream(std::shared_ptr<state> shared);
+    explicit body_stream(std::unique_ptr<state> held);
     body_stream(body_stream&&) noexcept;
     body_stream& operator=(body_stream&&) noexcept;
     ~body_stream();
@@ -53,7 +53,7 @@ class body_stream {
     [[nodiscard]] awaitable<base::result<std::string>> read_all(std::size_t bytes_max);
 
    private:
-    std::shared_ptr<state> state_;
+    std::unique_ptr<state> state_;
 };
 
 struct client_counters {
@@ -84,8 +84,9 @@ class client {
     // Cancels everything and waits until nothing runs.
     [[nodiscard]] awaitable<void> stop();
 
-   private:
     struct impl;
+
+   private:
     std::unique_ptr<impl> impl_;
 };
 

@@ -1,0 +1,108 @@
+// One HTTP/2 connection of a client: drives a session over a transport and tells its owner how attempts end.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/asio.hpp"
+#include "base/signal.hpp"
+#include "net/exchange.hpp"
+#include "net/h2/session.hpp"
+#include "net/liveness.hpp"
+#include "net/transport.hpp"
+
+namespace cotrain::net {
+
+// How an attempt of an exchange ended without a complete response.
+struct ended_attempt {
+    std::shared_ptr<exchange> what;
+    h2::ending how;
+    std::uint32_t code;
+    std::string detail;
+};
+
+class connection final : public h2::events {
+   public:
+    class owner {
+       public:
+        // The connection works for this peer, or stops taking new requests.
+        virtual void on_answer() = 0;
+        virtual void on_attempt_ended(ended_attempt attempt) = 0;
+        virtual void on_draining(connection& which) = 0;
+
+       protected:
+        ~owner() = default;
+    };
+
+    struct bounds {
+        h2::limits limits;
+        std::size_t body_bytes_max;
+        std::chrono::milliseconds ping_idle;
+        std::chrono::milliseconds ping_answer;
+        std::string scheme;
+        std::string authority;
+    };
+
+    connection(transport wire, bounds limits, owner& who);
+
+    // Both run until the connection is over; the first to notice closes it. read_loop() settles all streams.
+    [[nodiscard]] awaitable<void> read_loop();
+    [[nodiscard]] awaitable<void> write_loop();
+
+    [[nodiscard]] base::result<> submit(std::shared_ptr<exchange> what);
+    // Drops a running attempt; the owner is not told.
+    void cancel(exchange& what);
+    // The same, for an exchange that goes on elsewhere.
+    [[nodiscard]] std::shared_ptr<exchange> release(exchange& what);
+    // The reader has used `bytes` of a streamed body.
+    void consume(const exchange& what, std::size_t bytes);
+    // No new requests; closes when the last stream ends.
+    void drain();
+    // Ends it now; running requests are lost with `why`.
+    void close(std::string why);
+    // Pings when due, closes when the peer is dead; returns when to call again.
+    time_point tick(time_point now);
+    [[nodiscard]] liveness& pulse() { return pulse_; }
+
+    // May take a request of that rank now, or soon.
+    [[nodiscard]] bool usable() const { return !draining_ && !closed_ && !session_.going_away(); }
+    [[nodiscard]] bool saturated() const;
+    [[nodiscard]] bool idle() const { return running_.empty(); }
+    [[nodiscard]] bool draining() const { return draining_; }
+    [[nodiscard]] const h2::session& protocol() const { return session_; }
+    [[nodiscard]] const transport& wire() const { return wire_; }
+    // Wakes whom the last events concern; call after anything that may have produced events.
+    void deliver();
+
+    time_point drain_since{};
+
+   private:
+    void on_head(h2::stream_key stream, h2::head head) override;
+    void on_data(h2::stream_key stream, std::string_view bytes) override;
+    void on_end(h2::stream_key stream, header_list trailers) override;
+    void on_close(h2::stream_key stream, h2::ending how, std::uint32_t code, std::string_view detail) override;
+    void on_goaway(std::uint32_t code, std::string_view debug) override;
+
+    void announce(const std::shared_ptr<exchange>& what);
+    void kick();
+
+    transport wire_;
+    bounds bounds_;
+    owner& owner_;
+    h2::session session_;
+    liveness pulse_;
+    base::byte_queue incoming_;
+    base::byte_queue outgoing_;
+    boost::unordered_flat_map<std::uint64_t, std::shared_ptr<exchange>> running_;
+    std::vector<std::shared_ptr<exchange>> announced_;
+    std::vector<ended_attempt> ended_;
+    base::signal work_;
+    std::string why_;
+    bool draining_ = false;
+    bool closed_ = false;
+    bool delivering_ = false;
+};
+
+}  // namespace cotrain::net

@@ -1,0 +1,98 @@
+// Moving bytes between socket, TLS engine and the caller.
+#include "net/transport.hpp"
+
+#include <boost/asio/buffer.hpp>
+#include <utility>
+
+namespace cotrain::net {
+
+namespace {
+
+base::error lost(std::string_view doing, const boost::system::error_code& why) {
+    return base::make_error(base::errc::lost, why.message()).during(doing);
+}
+
+}  // namespace
+
+transport::transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured)
+    : socket_(std::move(socket)), secured_(std::move(secured)) {}
+
+awaitable<base::result<>> transport::handshake() {
+    if (!secured_) co_return base::result<>{};
+    for (;;) {
+        auto done = secured_->handshake();
+        // Also on failure: the peer should receive the alert that says why.
+        auto sent = co_await send(secured_->outgoing());
+        if (!done) co_return base::fail(std::move(done).error());
+        if (!sent) co_return base::fail(std::move(sent).error());
+        if (*done) co_return base::result<>{};
+        auto room = received_.prepare(read_bytes);
+        auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
+        if (error == asio::error::eof)
+            co_return base::fail(base::errc::tls, "TLS handshake: the peer closed the connection");
+        if (error) co_return base::fail(lost("TLS handshake", error));
+        auto fed = secured_->feed({room.data(), bytes});
+        if (!fed) co_return base::fail(std::move(fed).error());
+    }
+}
+
+awaitable<base::result<bool>> transport::read(base::byte_queue& plaintext) {
+    const std::size_t before = plaintext.size();
+    if (secured_) {  // what the handshake's last read brought along
+        auto open = secured_->read(plaintext);
+        if (!open) co_return base::fail(std::move(open).error());
+        if (!*open) co_return false;
+    }
+    while (plaintext.size() == before) {
+        auto room = (secured_ ? received_ : plaintext).prepare(read_bytes);
+        auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
+        ++reads;
+        if (error == asio::error::eof) {
+            if (!secured_) co_return false;
+            co_return base::fail(secured_->truncated());
+        }
+        if (error) co_return base::fail(lost("read", error));
+        bytes_in += bytes;
+        if (!secured_) {
+            plaintext.commit(bytes);
+            break;
+        }
+        if (auto fed = secured_->feed({room.data(), bytes}); !fed) co_return base::fail(std::move(fed).error());
+        auto open = secured_->read(plaintext);
+        if (!open) co_return base::fail(std::move(open).error());
+        if (!*open && plaintext.size() == before) co_return false;
+        if (owes() && plaintext.size() == before) co_return true;
+    }
+    co_return true;
+}
+
+awaitable<base::result<>> transport::write(base::byte_queue& plaintext) {
+    if (!secured_) co_return co_await send(plaintext);
+    if (auto taken = secured_->write(plaintext.view()); !taken) co_return base::fail(std::move(taken).error());
+    plaintext.clear();
+    co_return co_await send(secured_->outgoing());
+}
+
+awaitable<base::result<>> transport::send(base::byte_queue& bytes) {
+    while (!bytes.empty() || !sending_.empty()) {
+        if (sending_.empty()) sending_.swap(bytes);
+        const std::string_view chunk = sending_.view();
+        auto [error, sent] = co_await socket_.async_write_some(asio::buffer(chunk.data(), chunk.size()), use_tuple);
+        ++writes;
+        if (error) co_return base::fail(lost("write", error));
+        bytes_out += sent;
+        sending_.consume(sent);
+    }
+    co_return base::result<>{};
+}
+
+bool transport::owes() const { return secured_ && !const_cast<tls::engine&>(*secured_).outgoing().empty(); }
+
+void transport::close() {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+}
+
+std::string_view transport::protocol() const { return secured_ ? secured_->protocol() : std::string_view{}; }
+
+}  // namespace cotrain::net

@@ -1,0 +1,48 @@
+// A TCP connection with TLS on it, or without: plaintext in and out, one reader and one writer at a time.
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "base/asio.hpp"
+#include "base/byte_queue.hpp"
+#include "base/error.hpp"
+#include "net/tls/engine.hpp"
+
+namespace cotrain::net {
+
+class transport {
+   public:
+    // What one read asks the kernel for.
+    static constexpr std::size_t read_bytes = 64U << 10U;
+
+    transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured);
+
+    // Completes the TLS handshake; returns at once without TLS.
+    [[nodiscard]] awaitable<base::result<>> handshake();
+    // Appends what has come; false at the peer's orderly end. Bytes for the peer may be due afterwards: owes().
+    [[nodiscard]] awaitable<base::result<bool>> read(base::byte_queue& plaintext);
+    // Sends all of `plaintext`, and whatever TLS itself has to say, in as few system calls as the kernel takes.
+    [[nodiscard]] awaitable<base::result<>> write(base::byte_queue& plaintext);
+    // TLS has something to say although nobody wrote: a writer should call write().
+    [[nodiscard]] bool owes() const;
+
+    // Ends reading and writing at once; both return `lost`.
+    void close();
+    [[nodiscard]] std::string_view protocol() const;
+    [[nodiscard]] const tls::engine* secured() const { return secured_ ? &*secured_ : nullptr; }
+
+    std::uint64_t bytes_in = 0, bytes_out = 0, reads = 0, writes = 0;
+
+   private:
+    [[nodiscard]] awaitable<base::result<>> send(base::byte_queue& bytes);
+
+    asio::ip::tcp::socket socket_;
+    std::optional<tls::engine> secured_;
+    base::byte_queue received_;
+    base::byte_queue sending_;  // stable while the kernel takes from it, whatever the engine appends meanwhile
+};
+
+}  // namespace cotrain::net
