@@ -1,0 +1,40 @@
+# Configuring and building CMake presets, and showing the result. Sourced by ./dev.
+
+pick_compiler() {
+  [ -n "${CXX:-}" ] && return
+  if have g++-14; then
+    export CC=gcc-14 CXX=g++-14
+  else
+    die "no g++-14; './dev setup' installs it, or set CC and CXX"
+  fi
+}
+
+# build_preset PRESET [targets…]: leaves build/PRESET, with the compiler from CXX.
+build_preset() {
+  local preset=$1
+  shift
+  pick_compiler
+  quietly "build/$preset.configure.log" cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  say "building $preset"
+  NINJA_STATUS='[%f/%t %es] ' ninja -C "build/$preset" -j "$jobs" "$@" | show_progress
+}
+
+# A terminal sees one moving line, a log a line now and then; errors are shown whole.
+show_progress() {
+  if [ -t 1 ]; then
+    cat
+  else
+    awk '/^\[[0-9]+\/[0-9]+ / { split(substr($1, 2), n, "/"); if (n[1] % 25 == 0 || n[1] == n[2]) print; next } { print } { fflush() }'
+  fi
+}
+
+run_demo() { build/release/cotrain demo "$@"; }
+
+run_bench() {
+  build_preset bench
+  local each
+  for each in build/bench/bench/*_bench; do
+    say "$(basename "$each")"
+    "$each" --benchmark_min_time=0.2s
+  done
+}

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Fails when a source includes a room that the arrows of ARCHITECTURE.md do not lead to, or Glaze from a header.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+declare -A may=(
+  [base]='' [api]='base' [net]='base' [kube]='api net base' [watch]='api kube base' [runtime]='api base'
+  [plugins]='runtime api base' [admission]='runtime plugins api base' [reconcile]='watch kube runtime plugins api base'
+  [serve]='net kube admission runtime api base' [sim]='api net base')
+# The build draws the same arrows; neither may drift.
+while read -r room arrows; do
+  [ "${may[$room]-none}" = "$arrows" ] || { echo "layering: src/CMakeLists.txt gives $room '$arrows', tools/dev/layering.sh '${may[$room]-}'" >&2; exit 1; }
+done < <(sed -nE 's/^cotrain_room\(([a-z]+) ?(.*)\)$/\1 \2/p' src/CMakeLists.txt)
+bad=0
+while IFS=: read -r file line include; do
+  room=${file#src/} && room=${room%%/*}
+  to=$(sed -nE 's/.*#include "([a-z_]+)\/.*/\1/p' <<<"$include")
+  [ "$room" = app ] || [ "$to" = "$room" ] && continue
+  [ -n "${may[$room]+known}" ] || { echo "layering: $file: room '$room' has no arrows" >&2; bad=1; continue; }
+  case " ${may[$room]} " in *" $to "*) ;; *) echo "layering: $file:$line: $room may not include $to/" >&2; bad=1 ;; esac
+done < <(grep -rnE '^#include "[a-z_]+/' src || true)
+if grep -rln '#include <glaze' src include --include='*.hpp' >&2; then echo 'layering: Glaze belongs into codec sources, not into headers' >&2; bad=1; fi
+if grep -rlnE '#include <boost/asio|"base/(asio|signal|task_group)|"kube/|"net/|<chrono>' src/runtime src/plugins 2>/dev/null >&2; then
+  echo 'layering: src/runtime and src/plugins know no Asio, no kube and no clock' >&2; bad=1
+fi
+exit $bad

@@ -1,0 +1,114 @@
+# Installing what is missing through apt, after saying what and why. Sourced by ./dev.
+
+# What proves that a package is there: a command or a header. "proof package" pairs.
+readonly build_proofs='
+g++-14 g++-14
+cmake cmake
+ninja ninja-build
+ccache ccache
+git git
+/usr/include/boost/asio/any_completion_handler.hpp boost
+/usr/include/nghttp2/nghttp2.h libnghttp2-dev
+/usr/include/openssl/ssl.h libssl-dev
+/usr/include/fmt/core.h libfmt-dev
+/usr/include/gtest/gtest.h libgtest-dev
+/usr/include/gmock/gmock.h libgmock-dev
+/usr/include/benchmark/benchmark.h libbenchmark-dev
+/usr/include/glaze/glaze.hpp glaze'
+readonly test_proofs='
+go golang-go
+curl curl
+openssl openssl
+nghttpd nghttp2-server'
+readonly bench_proofs='
+h2load nghttp2-client
+nghttpd nghttp2-server
+strace strace
+valgrind valgrind'
+readonly check_proofs='
+clang++-19 clang-19
+clang-tidy-19 clang-tidy-19
+clang-format-19 clang-format-19
+go golang-go
+/usr/lib/llvm-19/lib/clang/19/include/fuzzer/FuzzedDataProvider.h libclang-rt-19-dev'
+
+# need WHAT: everything that building, testing, … takes is there afterwards.
+need() {
+  local proofs=${1}_proofs missing=() proof package
+  while read -r proof package; do
+    [ -n "$proof" ] || continue
+    case $proof in
+      /*) [ -e "$proof" ] || missing+=("$package") ;;
+      *) have "$proof" || missing+=("$package") ;;
+    esac
+  done <<<"${!proofs}"
+  [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
+}
+
+setup_all() {
+  local what
+  for what in build test bench check; do need $what; done
+  say "everything is there"
+}
+
+install_packages() {
+  [ -r /etc/os-release ] || die "setup: cannot tell which system this is; install by hand: $*"
+  local ID='' VERSION_ID=''
+  . /etc/os-release
+  have apt-get || die "setup: only apt is supported ($ID $VERSION_ID); install by hand: $*"
+  local wanted=() options=() package
+  for package in "$@"; do
+    case $ID-$VERSION_ID:$package in
+      debian-*:boost) wanted+=(libboost1.88-dev) ;;
+      *:boost) wanted+=(libboost-dev) ;;
+      debian-*:glaze) wanted+=(libglaze-dev/forky) ;;
+      *:glaze) continue ;; # CMake fetches the upstream release
+      *) wanted+=("$package") ;;
+    esac
+  done
+  [ ${#wanted[@]} -gt 0 ] || return 0
+  case $ID-$VERSION_ID in
+    debian-12)
+      agree_to_newer_libraries "${wanted[@]}"
+      add_newer_suites 'trixie forky'
+      options=(-t trixie)
+      ;;
+    debian-13) case " ${wanted[*]} " in *forky*) add_newer_suites forky ;; esac ;;
+    debian-* | ubuntu-24.04 | ubuntu-2[5-9]*) ;;
+    *) say "setup: $ID $VERSION_ID is not tried; trying its own packages" ;;
+  esac
+  say "installing with apt: ${wanted[*]}"
+  as_root apt-get update -q >/dev/null
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${options[@]}" "${wanted[@]}" >/dev/null
+}
+
+agree_to_newer_libraries() {
+  [ -e /etc/apt/sources.list.d/cotrain-newer.sources ] && return
+  say "Debian 12's compiler is too old for C++23. These come from Debian 13 (headers of Glaze from the suite after it):"
+  say "  $*"
+  say "Debian 13's libc, OpenSSL and friends come along and replace Debian 12's on this machine."
+  [ -t 0 ] && [ -z "${COTRAIN_YES:-}${CI:-}" ] || return 0
+  local answer
+  read -r -p 'Go on? [y/N] ' answer
+  case $answer in y | Y | yes) ;; *) die "setup: stopped; a container or a chroot with Debian 13 needs no such change" ;; esac
+}
+
+# Adds Debian suites at low priority, from wherever this machine gets its packages now.
+add_newer_suites() {
+  local list=/etc/apt/sources.list.d/cotrain-newer.sources mirror suite
+  [ -e $list ] && grep -q "^Suites:.*${1##* }" $list && return
+  mirror=$(apt_mirror)
+  [ -n "$mirror" ] || die "setup: no Debian mirror found in /etc/apt"
+  printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n' \
+    "$mirror" "$1" | as_root tee $list >/dev/null
+  for suite in $1; do
+    printf 'Package: *\nPin: release n=%s\nPin-Priority: %s\n\n' "$suite" "$([ "$suite" = trixie ] && echo 100 || echo 50)"
+  done | as_root tee /etc/apt/preferences.d/cotrain-newer >/dev/null
+}
+
+apt_mirror() {
+  local from
+  from=$(sed -nE 's/^URIs: *([^ ]+).*/\1/p' /etc/apt/sources.list.d/debian.sources 2>/dev/null | grep -v security | head -1)
+  [ -n "$from" ] || from=$(sed -nE 's/^deb +(\[[^]]*\] +)?([^ ]+) .*/\2/p' /etc/apt/sources.list 2>/dev/null | grep -v security | head -1)
+  printf '%s' "$from"
+}

@@ -1,0 +1,62 @@
+# Running the tests: units first, then everything that talks to a real API server. Sourced by ./dev.
+
+passed=0 failed=0 skipped=0 failures=()
+
+# run_suite NAME COMMAND…: a GoogleTest program; its counts are added up from its own report.
+run_suite() {
+  local name=$1 log=build/test-logs/$1.log code=0 ok bad skip
+  shift
+  mkdir -p build/test-logs
+  say "$name"
+  "$@" >"$log" 2>&1 || code=$?
+  ok=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+  bad=$(sed -nE 's/^ ?([0-9]+) FAILED TESTS?$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+  skip=$(sed -nE 's/^\[  SKIPPED \] ([0-9]+) tests?,.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
+  if [ $code != 0 ]; then
+    [ "$bad" != 0 ] || bad=1
+    grep -vE '^\[ +(OK|RUN) ' "$log" | tail -n 80 >&2
+    failures+=("$name")
+  elif [ "$ok" = 0 ]; then
+    printf 'dev: %s ran no test\n' "$name" >&2
+    bad=1
+    failures+=("$name")
+  fi
+  passed=$((passed + ok)) failed=$((failed + bad)) skipped=$((skipped + skip))
+  printf '    %s: %s passed, %s failed, %s skipped\n' "$name" "$ok" "$bad" "$skip"
+}
+
+run_tests() {
+  local units_only= filter='*' each
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --unit) units_only=1 ;;
+      --only) filter=${2:?--only needs a pattern} && shift ;;
+      *) die "test: unknown option '$1'" ;;
+    esac
+    shift
+  done
+  build_preset dev
+  for each in build/dev/test/*_test; do
+    [ "$each" = build/dev/test/integration_test ] && continue
+    run_suite "$(basename "$each" _test)" "$each" --gtest_brief=1 --gtest_filter="$filter"
+  done
+  [ -n "$units_only" ] || run_against_apiserver "$filter"
+  summary
+}
+
+# One API server for the whole run; the launcher stops it whatever happens.
+run_against_apiserver() {
+  local bin
+  bin=$(test/controlplane/build.sh base) || die "the API server could not be built, see above"
+  say "kube-apiserver + etcd: $("$bin/controlplane" version 2>/dev/null || echo "$bin")"
+  run_suite 'against kube-apiserver' "$bin/controlplane" exec --audit -- \
+    build/dev/test/integration_test --gtest_brief=1 --gtest_filter="$1"
+}
+
+summary() {
+  local each
+  for each in "${failures[@]}"; do printf 'FAILED: %s (build/test-logs/%s.log)\n' "$each" "$each"; done
+  if [ $skipped != 0 ]; then printf 'SKIPPED: %s tests; a skipped test counts as a failure\n' $skipped; fi
+  printf '%s passed, %s failed, %s skipped\n' $passed $failed $skipped
+  [ $failed = 0 ] && [ $skipped = 0 ]
+}
