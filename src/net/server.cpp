@@ -1,0 +1,175 @@
+// Accepting connections, watching over them, and stopping in order.
+#include "net/server.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "base/task_group.hpp"
+#include "net/serving.hpp"
+
+namespace cotrain::net {
+
+namespace {
+
+constexpr std::chrono::milliseconds sweep_every{250};
+constexpr std::chrono::milliseconds accept_pause{50};  // when the system has no descriptors left
+
+}  // namespace
+
+struct server::impl {
+    impl(asio::any_io_executor executor, server_options given, request_handler answer, base::logger& to)
+        : executor(executor), options(std::move(given)), handler(std::move(answer)), log(to), acceptor(on), tasks(on) {}
+
+    asio::any_io_executor executor;
+    server_options options;
+    request_handler handler;
+    base::logger& log;
+    asio::ip::tcp::acceptor acceptor;
+    base::task_group tasks;
+    server_counters counters;
+    std::vector<std::shared_ptr<serving>> connections;
+    struct shaking {
+        transport* wire;
+        time_point until;
+    };
+    std::vector<shaking> handshakes;
+    bool stopping = false;
+
+    [[nodiscard]] awaitable<void> accept();
+    [[nodiscard]] awaitable<void> serve(asio::ip::tcp::socket socket);
+    [[nodiscard]] awaitable<void> write(std::shared_ptr<serving> link) { co_await link->write_loop(); }
+    [[nodiscard]] awaitable<void> sweep();
+    [[nodiscard]] bool full() const { return connections.size() + handshakes.size() >= options.connections_max; }
+};
+
+server::server(asio::any_io_executor executor, server_options options, request_handler handler, base::logger& log)
+    : impl_(std::make_unique<impl>(std::move(executor), std::move(options), std::move(handler), log)) {}
+
+server::~server() = default;
+
+base::result<> server::start() {
+    const auto trouble = [this](const boost::system::error_code& error) {
+        return base::fail(base::errc::connect, "listen on " + impl_->options.address + ":" +
+                                                   std::to_string(impl_->options.port) + ": " + error.message());
+    };
+    boost::system::error_code error;
+    const auto address = asio::ip::make_address(impl_->options.address, error);
+    if (error) return trouble(error);
+    const asio::ip::tcp::endpoint where(address, impl_->options.port);
+    auto& acceptor = impl_->acceptor;
+    acceptor.open(where.protocol(), error);
+    if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor.bind(where, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    if (error) return trouble(error);
+    impl_->tasks.spawn("accept", impl_->accept());
+    impl_->tasks.spawn("sweep", impl_->sweep());
+    return {};
+}
+
+awaitable<void> server::impl::accept() {
+    asio::steady_timer pause(executor);
+    while (!stopping) {
+        auto [error, socket] = co_await acceptor.async_accept(use_tuple);
+        if (error == asio::error::operation_aborted) co_return;
+        if (error) {
+            log.warn("cannot accept a connection", {{"error", std::string_view(error.message())}});
+            pause.expires_after(accept_pause);
+            co_await pause.async_wait(use_tuple);
+            continue;
+        }
+        if (full()) {
+            ++counters.refused_connections;
+            continue;  // the socket closes
+        }
+        ++counters.connections;
+        tasks.spawn("connection", serve(std::move(socket)));
+    }
+}
+
+awaitable<void> server::impl::serve(asio::ip::tcp::socket socket) {
+    boost::system::error_code ignored;
+    socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+    std::optional<tls::engine> secured;
+    if (options.tls) {
+        auto keys = options.tls();
+        if (!keys) co_return;  // no certificate yet
+        secured.emplace(std::move(keys));
+    }
+    transport wire(std::move(socket), std::move(secured));
+    handshakes.push_back({&wire, std::chrono::steady_clock::now() + options.handshake});
+    struct leave {
+        std::vector<shaking>* list;
+        transport* wire;
+        ~leave() {
+            std::erase_if(*list, [this](const shaking& s) { return s.wire == wire; });
+        }
+    };
+    {
+        leave at_end{&handshakes, &wire};
+        if (auto shaken = co_await wire.handshake(); !shaken) {
+            log.debug("TLS handshake failed", {{"error", shaken.error().message}});
+            co_return;
+        }
+    }
+    if (options.tls && wire.protocol() != "h2") co_return;
+    auto link = std::make_shared<serving>(std::move(wire), options, handler, counters, tasks);
+    connections.push_back(link);
+    if (stopping) link->shutdown();
+    tasks.spawn("write", write(link));
+    co_await link->read_loop();
+    // After a protocol error the writer still says why: the sweep removes what is closed.
+}
+
+awaitable<void> server::impl::sweep() {
+    asio::steady_timer timer(executor);
+    for (;;) {
+        timer.expires_after(sweep_every);
+        co_await timer.async_wait(use_tuple);
+        const auto now = std::chrono::steady_clock::now();
+        for (const shaking& each : std::vector(handshakes))
+            if (each.until <= now) each.wire->close();
+        std::erase_if(connections, [](const auto& link) { return link->closed(); });
+        for (const auto& link : std::vector(connections)) link->tick(now);
+    }
+}
+
+std::uint16_t server::port() const {
+    boost::system::error_code error;
+    return impl_->acceptor.local_endpoint(error).port();
+}
+
+server_counters server::counters() const {
+    server_counters now = impl_->counters;
+    now.connections_open = static_cast<std::size_t>(std::count_if(impl_->connections.begin(), impl_->connections.end(),
+                                                                  [](const auto& link) { return !link->closed(); }));
+    return now;
+}
+
+void server::shutdown_connections() {
+    for (const auto& link : std::vector(impl_->connections)) link->shutdown();
+}
+
+void server::drop_connections() {
+    for (const auto& link : std::vector(impl_->connections)) link->close();
+}
+
+awaitable<void> server::stop() {
+    impl_->stopping = true;
+    boost::system::error_code ignored;
+    impl_->acceptor.close(ignored);
+    shutdown_connections();
+    asio::steady_timer timer(impl_->executor);
+    const auto end = std::chrono::steady_clock::now() + impl_->options.drain;
+    while (counters().connections_open != 0 && std::chrono::steady_clock::now() < end) {
+        timer.expires_after(std::chrono::milliseconds(5));
+        co_await timer.async_wait(use_tuple);
+    }
+    drop_connections();
+    impl_->tasks.cancel();
+    co_await impl_->tasks.join();
+    impl_->connections.clear();
+}
+
+}  // namespace cotrain::net

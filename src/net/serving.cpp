@@ -1,0 +1,182 @@
+// The loops of a server connection and the life of a request on it.
+#include "net/serving.hpp"
+
+#include <utility>
+
+namespace cotrain::net {
+
+namespace {
+
+constexpr std::size_t write_batch_bytes = 256U << 10U;
+
+std::uint64_t id(h2::stream_key key) { return static_cast<std::uint64_t>(key); }
+
+}  // namespace
+
+serving::serving(transport wire, const server_options& options, const request_handler& handler,
+                 server_counters& counters, base::task_group& tasks)
+    : wire_(std::move(wire)),
+      options_(options),
+      handler_(handler),
+      counters_(counters),
+      tasks_(tasks),
+      session_(h2::role::server, options.limits, *this),
+      busy_(std::chrono::steady_clock::now()) {}
+
+awaitable<void> serving::read_loop() {
+    while (!closed_) {
+        auto open = co_await wire_.read(received_);
+        if (!open || !*open) break;
+        const auto now = std::chrono::steady_clock::now().time_since_epoch();
+        session_.tick(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(now).count()));
+        const bool fine = session_.feed(received_.view()).has_value();
+        received_.clear();
+        start_handlers();
+        if (!fine) {
+            // The writer sends the GOAWAY that says why, and then closes.
+            ++counters_.flood_endings;
+            session_.abandon("protocol error");
+            leave();
+            co_return;
+        }
+        kick();
+    }
+    close();
+}
+
+awaitable<void> serving::write_loop() {
+    while (!closed_) {
+        session_.drain(outgoing_, write_batch_bytes);
+        if (!outgoing_.empty() || wire_.owes()) {
+            if (!co_await wire_.write(outgoing_)) break;
+            continue;
+        }
+        if (leaving_ && streams_.empty()) break;
+        if (!co_await work_.wait()) break;
+    }
+    close();
+}
+
+void serving::shutdown() {
+    session_.shutdown();
+    leave();
+}
+
+void serving::leave() {
+    if (!std::exchange(leaving_, true)) leaving_since_ = std::chrono::steady_clock::now();
+    kick();
+}
+
+void serving::close() {
+    if (std::exchange(closed_, true)) return;
+    wire_.close();
+    session_.abandon("closed");
+    kick();
+}
+
+void serving::tick(time_point now) {
+    if (!streams_.empty()) busy_ = now;
+    if (now - busy_ > options_.idle) shutdown();
+    if (leaving_ && streams_.empty() && now - leaving_since_ > options_.drain) return close();
+    for (const auto& [key, request] : streams_) {
+        if (request->handed || now - request->since <= options_.request) continue;
+        session_.cancel(request->stream);  // changes streams_: one a tick is enough
+        kick();
+        break;
+    }
+}
+
+void serving::on_head(h2::stream_key stream, h2::head head) {
+    auto request = std::make_shared<incoming::state>();
+    request->on = this;
+    request->stream = stream;
+    request->head = std::move(head);
+    request->since = std::chrono::steady_clock::now();
+    streams_.emplace(id(stream), std::move(request));
+}
+
+void serving::on_data(h2::stream_key stream, std::string_view bytes) {
+    session_.consume(stream, bytes.size());
+    const auto found = streams_.find(id(stream));
+    if (found == streams_.end() || found->second->too_large) return;
+    incoming::state& request = *found->second;
+    request.body.append(bytes);
+    if (request.body.size() <= options_.body_bytes_max) return;
+    request.too_large = true;
+    request.body = {};
+    session_.respond(stream, 413, {}, true);
+}
+
+void serving::on_end(h2::stream_key stream, header_list) {
+    const auto found = streams_.find(id(stream));
+    if (found == streams_.end() || found->second->too_large) return;
+    found->second->handed = true;
+    complete_.push_back(found->second);
+}
+
+void serving::on_close(h2::stream_key stream, h2::ending, std::uint32_t, std::string_view) {
+    const auto found = streams_.find(id(stream));
+    if (found == streams_.end()) return;
+    auto request = std::move(found->second);
+    streams_.erase(found);
+    request->on = nullptr;
+    if (request->writable.waiting()) request->writable.notify_later();
+    request->left.notify_later();
+    if (leaving_ && streams_.empty()) kick();
+}
+
+void serving::on_writable(h2::stream_key stream) {
+    const auto found = streams_.find(id(stream));
+    if (found != streams_.end() && found->second->writable.waiting()) found->second->writable.notify_later();
+}
+
+void serving::start_handlers() {
+    for (auto& request : std::exchange(complete_, {})) {
+        if (request->on == nullptr) continue;
+        ++counters_.requests;
+        tasks_.spawn("request", answer(std::move(request)));
+    }
+}
+
+awaitable<void> serving::answer(std::shared_ptr<incoming::state> request) { co_await handler_(incoming(request)); }
+
+const h2::head& incoming::head() const { return state_->head; }
+std::string_view incoming::body() const { return state_->body; }
+bool incoming::gone() const { return state_->on == nullptr; }
+
+void incoming::respond(int status, header_list headers, std::string_view body) {
+    begin(status, std::move(headers));
+    if (gone()) return;
+    if (!body.empty()) state_->on->protocol().write(state_->stream, body);
+    finish();
+}
+
+void incoming::begin(int status, header_list headers) {
+    if (gone()) return;
+    state_->on->protocol().respond(state_->stream, status, headers, false);
+    state_->on->kick();
+}
+
+awaitable<base::result<>> incoming::write(std::string_view bytes) {
+    if (gone()) co_return base::fail(base::errc::lost, "the peer is gone");
+    const bool room = state_->on->protocol().write(state_->stream, bytes);
+    state_->on->kick();
+    if (!room && !gone()) {
+        if (!co_await state_->writable.wait()) co_return base::fail(base::errc::canceled, "the server stops");
+    }
+    if (gone()) co_return base::fail(base::errc::lost, "the peer is gone");
+    co_return base::result<>{};
+}
+
+void incoming::finish(header_list trailers) {
+    if (gone()) return;
+    state_->on->protocol().finish(state_->stream, trailers);
+    if (!gone()) state_->on->kick();
+}
+
+awaitable<void> incoming::until_gone() {
+    while (!gone())
+        if (!co_await state_->left.wait()) co_return;
+}
+
+}  // namespace cotrain::net

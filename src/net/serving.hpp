@@ -1,0 +1,75 @@
+// One connection of a server: its session, the requests that are being read and those that are being answered.
+#pragma once
+
+#include <boost/unordered/unordered_flat_map.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/signal.hpp"
+#include "base/task_group.hpp"
+#include "net/h2/session.hpp"
+#include "net/liveness.hpp"
+#include "net/server.hpp"
+#include "net/transport.hpp"
+
+namespace cotrain::net {
+
+class serving;
+
+struct incoming::state {
+    serving* on = nullptr;  // null when the peer is gone
+    h2::stream_key stream{};
+    h2::head head;
+    std::string body;
+    time_point since{};
+    bool too_large = false;
+    bool handed = false;  // the handler has it
+    base::signal writable;
+    base::signal left;
+};
+
+class serving final : public h2::events {
+   public:
+    serving(transport wire, const server_options& options, const request_handler& handler, server_counters& counters,
+            base::task_group& tasks);
+
+    [[nodiscard]] awaitable<void> read_loop();
+    [[nodiscard]] awaitable<void> write_loop();
+    void shutdown();
+    void close();
+    // Closes what idles or dawdles.
+    void tick(time_point now);
+
+    [[nodiscard]] bool closed() const { return closed_; }
+    [[nodiscard]] h2::session& protocol() { return session_; }
+    void kick() { work_.notify_later(); }
+
+   private:
+    void on_head(h2::stream_key stream, h2::head head) override;
+    void on_data(h2::stream_key stream, std::string_view bytes) override;
+    void on_end(h2::stream_key stream, header_list trailers) override;
+    void on_close(h2::stream_key stream, h2::ending how, std::uint32_t code, std::string_view detail) override;
+    void on_writable(h2::stream_key stream) override;
+    void start_handlers();
+    void leave();
+    [[nodiscard]] awaitable<void> answer(std::shared_ptr<incoming::state> request);
+
+    transport wire_;
+    const server_options& options_;
+    const request_handler& handler_;
+    server_counters& counters_;
+    base::task_group& tasks_;
+    h2::session session_;
+    base::byte_queue received_;
+    base::byte_queue outgoing_;
+    boost::unordered_flat_map<std::uint64_t, std::shared_ptr<incoming::state>> streams_;
+    std::vector<std::shared_ptr<incoming::state>> complete_;  // read, and not yet handed to the handler
+    base::signal work_;
+    time_point busy_{};           // when a stream was last open
+    bool leaving_ = false;        // closes when the last stream ends …
+    time_point leaving_since_{};  // … or when the grace is over
+    bool closed_ = false;
+};
+
+}  // namespace cotrain::net
