@@ -18,8 +18,8 @@ constexpr std::chrono::milliseconds accept_pause{50};  // when the system has no
 }  // namespace
 
 struct server::impl {
-    impl(asio::any_io_executor executor, server_options given, request_handler answer, base::logger& to)
-        : executor(executor), options(std::move(given)), handler(std::move(answer)), log(to), acceptor(on), tasks(on) {}
+    impl(asio::any_io_executor on, server_options given, request_handler answer, base::logger& to)
+        : executor(on), options(std::move(given)), handler(std::move(answer)), log(to), acceptor(on), tasks(on) {}
 
     asio::any_io_executor executor;
     server_options options;
