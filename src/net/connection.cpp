@@ -35,24 +35,26 @@ awaitable<void> connection::read_loop() {
         }
         incoming_.clear();
         deliver();
-        if (draining_ && running_.empty()) close("replaced");
-        if (session_.wants_write() || wire_.owes()) kick();
+        if (session_.wants_write() || wire_.owes() || over()) kick();
     }
 }
 
 awaitable<void> connection::write_loop() {
     while (!closed_) {
         session_.drain(outgoing_, write_batch_bytes);
-        if (outgoing_.empty() && !wire_.owes()) {
-            if (!co_await work_.wait()) break;
-            continue;
-        }
-        if (auto sent = co_await wire_.write(outgoing_); !sent) {
-            close(std::move(sent).error().message);
+        if (!outgoing_.empty() || wire_.owes()) {
+            if (auto sent = co_await wire_.write(outgoing_); !sent) close(std::move(sent).error().message);
+        } else if (session_.failure() != nullptr) {
+            close(session_.failure()->message);
+        } else if (over()) {
+            close("replaced");
+        } else if (!co_await work_.wait()) {
             break;
         }
     }
 }
+
+bool connection::over() const { return (draining_ && running_.empty()) || session_.finished(); }
 
 base::result<> connection::submit(std::shared_ptr<exchange> what) {
     auto key = session_.submit(what->what, bounds_.scheme, bounds_.authority);
@@ -74,7 +76,6 @@ std::shared_ptr<exchange> connection::release(exchange& what) {
     kept->on = nullptr;
     session_.cancel(kept->stream);
     kick();
-    if (draining_ && running_.empty()) close("replaced");
     return kept;
 }
 
@@ -86,8 +87,10 @@ void connection::consume(const exchange& what, std::size_t bytes) {
 void connection::drain() {
     if (std::exchange(draining_, true)) return;
     drain_since = std::chrono::steady_clock::now();
+    session_.shutdown();
     owner_.on_draining(*this);
-    if (running_.empty()) close("replaced");
+    kick();
+    deliver();
 }
 
 void connection::close(std::string why) {

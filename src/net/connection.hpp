@@ -52,7 +52,7 @@ class connection final : public h2::events {
     [[nodiscard]] awaitable<void> write_loop();
 
     [[nodiscard]] base::result<> submit(std::shared_ptr<exchange> what);
-    // Drops a running attempt; the owner is not told.
+    // Drops a running attempt; the owner is not told. Allowed in a session's handler, as is release().
     void cancel(exchange& what);
     // The same, for an exchange that goes on elsewhere.
     [[nodiscard]] std::shared_ptr<exchange> release(exchange& what);
@@ -87,6 +87,7 @@ class connection final : public h2::events {
 
     void announce(const std::shared_ptr<exchange>& what);
     void kick();
+    [[nodiscard]] bool over() const;
 
     transport wire_;
     bounds bounds_;

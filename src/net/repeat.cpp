@@ -9,6 +9,7 @@ bool should_repeat(const attempt& a) {
         case h2::ending::refused: return true;
         case h2::ending::lost: return a.idempotent;
         case h2::ending::reset:
+        case h2::ending::too_large:
         case h2::ending::complete:
         case h2::ending::cancelled: return false;
     }
@@ -22,6 +23,7 @@ base::error explain(const attempt& a, std::string_view peer) {
     if (a.made > 1) text += " (attempt " + std::to_string(a.made) + ")";
     switch (a.how) {
         case h2::ending::refused: return base::make_error(base::errc::refused, std::move(text));
+        case h2::ending::too_large: return base::make_error(base::errc::too_large, std::move(text));
         case h2::ending::cancelled: return base::make_error(base::errc::canceled, std::move(text));
         case h2::ending::reset:
             return base::make_error(base::errc::protocol, base::retry::idempotent,

@@ -35,7 +35,6 @@ awaitable<void> serving::read_loop() {
         if (!fine) {
             // The writer sends the GOAWAY that says why, and then closes.
             ++counters_.flood_endings;
-            session_.abandon("protocol error");
             leave();
             co_return;
         }
@@ -51,7 +50,7 @@ awaitable<void> serving::write_loop() {
             if (!co_await wire_.write(outgoing_)) break;
             continue;
         }
-        if (leaving_ && streams_.empty()) break;
+        if ((leaving_ && streams_.empty()) || session_.finished() || session_.failure() != nullptr) break;
         if (!co_await work_.wait()) break;
     }
     close();
