@@ -7,7 +7,7 @@ target_compile_features(cotrain_flags INTERFACE cxx_std_23)
 # Private to our own sources: a consumer of the package keeps its own warnings.
 add_library(cotrain_strict INTERFACE)
 target_compile_options(cotrain_strict INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough
+  -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Wno-missing-field-initializers
   -ffunction-sections -fdata-sections)
 if(COTRAIN_WERROR)
   target_compile_options(cotrain_strict INTERFACE -Werror)

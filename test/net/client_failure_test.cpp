@@ -1,0 +1,178 @@
+// The client when the network or the peer fails: GOAWAY, cuts, black holes, silence, refusals.
+#include <algorithm>
+
+#include "net/client.hpp"
+#include "net/world.hpp"
+
+namespace cotrain::net {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct tally {
+    int answered = 0;
+    int failed = 0;
+    std::string trouble;
+};
+
+awaitable<void> send_counted(client* c, std::string path, bool idempotent, tally* t) {
+    request r = get(std::move(path));
+    r.idempotent = idempotent;
+    auto answer = co_await c->send(std::move(r));
+    if (answer && answer->status == 200) {
+        ++t->answered;
+    } else {
+        ++t->failed;
+        t->trouble = answer ? "status " + std::to_string(answer->status) : answer.error().message;
+    }
+}
+
+int seen_most(const world& w) {
+    int most = 0;
+    for (const auto& [path, times] : w.seen) most = std::max(most, times);
+    return most;
+}
+
+TEST(client_failure, goaway_in_a_flood_loses_nothing_and_repeats_nothing_that_was_processed) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        client& c = w.use(w.options());
+        tally t;
+        base::task_group flood(w.loop.get_executor());
+        for (int i = 0; i < 3000; ++i) {
+            flood.spawn("one", send_counted(&c, "/n/" + std::to_string(i), false, &t));
+            if (i % 1000 == 500) {
+                EXPECT_TRUE((co_await c.send(get("/between/" + std::to_string(i)))).has_value());
+                w.peer().shutdown_connections();
+            }
+        }
+        co_await flood.join();
+        EXPECT_EQ(t.answered, 3000) << t.trouble;
+        EXPECT_EQ(seen_most(w), 1) << "nothing may be applied twice";
+        EXPECT_GE(c.counters().connects, 2U);
+    });
+}
+
+TEST(client_failure, a_cut_repeats_what_may_be_repeated_and_tells_the_others) {
+    world here({}, true);
+    here.run([](world& w) -> awaitable<void> {
+        client& c = w.use(w.options());
+        tally repeatable;
+        tally once;
+        base::task_group flood(w.loop.get_executor());
+        for (int i = 0; i < 400; ++i) {
+            flood.spawn("r", send_counted(&c, "/r/" + std::to_string(i), true, &repeatable));
+            flood.spawn("o", send_counted(&c, "/o/" + std::to_string(i), false, &once));
+            if (i % 100 == 50) {
+                EXPECT_TRUE((co_await c.send(get("/between"))).has_value());
+                w.relay->cut();
+            }
+        }
+        co_await flood.join();
+        EXPECT_EQ(repeatable.answered, 400) << repeatable.trouble;
+        EXPECT_EQ(once.answered + once.failed, 400);
+        EXPECT_TRUE(once.failed == 0 || once.trouble.contains("may have been processed")) << once.trouble;
+        for (const auto& [path, times] : w.seen) EXPECT_TRUE(times == 1 || !path.starts_with("/o/")) << path;
+    });
+}
+
+TEST(client_failure, a_black_hole_is_found_by_ping_and_left) {
+    world here({}, true);
+    here.run([](world& w) -> awaitable<void> {
+        client_options o = w.options();
+        o.ping_idle = 30ms;
+        o.ping_answer = 30ms;
+        client& c = w.use(o);
+        EXPECT_TRUE((co_await c.send(get("/a"))).has_value());
+        auto watch = co_await c.open(get("/big?100000000"));
+        EXPECT_TRUE(watch.has_value());
+        if (!watch) co_return;
+        w.relay->swallow();
+        const auto begun = std::chrono::steady_clock::now();
+        EXPECT_TRUE((co_await c.send(get("/b"))).has_value());
+        EXPECT_LT(std::chrono::steady_clock::now() - begun, 5s);
+        EXPECT_EQ(c.counters().connects, 2U);
+        base::result<std::string_view> piece;
+        do piece = co_await watch->read();
+        while (piece && !piece->empty());
+        EXPECT_EQ(piece ? base::errc::internal : piece.error().code, base::errc::lost);
+    });
+}
+
+TEST(client_failure, a_lease_renewal_moves_to_a_fresh_connection_long_before_the_ping_gives_up) {
+    world here({}, true);
+    here.run([](world& w) -> awaitable<void> {
+        client& c = w.use(w.options());  // pings: 15 s + 15 s
+        EXPECT_TRUE((co_await c.send(get("/a"))).has_value());
+        w.relay->swallow();
+        request renewal = get("/lease");
+        renewal.rank = priority::lease;
+        renewal.deadline = 400ms;
+        auto answer = co_await c.send(std::move(renewal));
+        EXPECT_TRUE(answer.has_value()) << answer.error().message;
+        EXPECT_EQ(c.counters().connects, 2U);
+    });
+}
+
+TEST(client_failure, a_refused_connection_gives_up_after_its_repeats_and_says_where) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        client_options o = w.options();
+        o.peer.port = 1;  // nobody listens on tcpmux here
+        client& c = w.use(o);
+        auto answer = co_await c.send(get("/a"));
+        EXPECT_FALSE(answer.has_value());
+        if (answer) co_return;
+        EXPECT_EQ(answer.error().code, base::errc::connect);
+        EXPECT_EQ(answer.error().again, base::retry::later);
+        EXPECT_NE(answer.error().message.find("127.0.0.1:1"), std::string::npos) << answer.error().message;
+        EXPECT_NE(answer.error().message.find("refused"), std::string::npos) << answer.error().message;
+    });
+}
+
+TEST(client_failure, a_deadline_also_covers_the_wait_for_a_connection) {
+    world here({}, true);
+    here.run([](world& w) -> awaitable<void> {
+        client_options o = w.options();
+        o.peer.port = 1;
+        o.repeats_max = 1'000'000;
+        client& c = w.use(o);
+        request r = get("/a");
+        r.deadline = 50ms;
+        auto answer = co_await c.send(std::move(r));
+        EXPECT_EQ(answer ? base::errc::internal : answer.error().code, base::errc::deadline);
+        EXPECT_TRUE(answer || answer.error().message.contains("not connected: "));
+    });
+}
+
+awaitable<void> one_byte_then_silence(asio::ip::tcp::acceptor* acceptor, std::string bytes) {
+    auto [error, socket] = co_await acceptor->async_accept(use_tuple);
+    if (error) co_return;
+    static_cast<void>(co_await socket.async_write_some(asio::buffer(bytes), use_tuple));
+    char buffer[512];
+    for (;;) {
+        const auto got = co_await socket.async_read_some(asio::buffer(buffer), use_tuple);
+        if (std::get<0>(got)) co_return;
+    }
+}
+
+TEST(client_failure, a_peer_that_speaks_something_else_gives_an_error_not_a_hang) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        asio::ip::tcp::acceptor acceptor(w.loop, {asio::ip::address_v4::loopback(), 0});
+        w.tasks.spawn("odd peer", one_byte_then_silence(&acceptor, "HTTP/1.1 400 Bad Request\r\n\r\n"));
+        client_options o = w.options();
+        o.peer.port = acceptor.local_endpoint().port();
+        o.repeats_max = 0;
+        client& c = w.use(o);
+        request r = get("/a");
+        r.deadline = 5s;
+        auto answer = co_await c.send(std::move(r));
+        EXPECT_FALSE(answer.has_value());
+        EXPECT_TRUE(answer || answer.error().code != base::errc::deadline);
+        acceptor.close();
+    });
+}
+
+}  // namespace
+}  // namespace cotrain::net
