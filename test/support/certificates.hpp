@@ -14,15 +14,15 @@ namespace cotrain::test {
 enum class key_kind { p256, rsa2048 };
 
 struct certificate_options {
-    std::string common_name;
-    std::vector<std::string> names;      // DNS names
-    std::vector<std::string> addresses;  // IP addresses
+    std::string common_name{};
+    std::vector<std::string> names{};      // DNS names
+    std::vector<std::string> addresses{};  // IP addresses
     // Relative to now.
     std::chrono::seconds valid_from = -std::chrono::hours(1);
     std::chrono::seconds valid_until = std::chrono::hours(24);
     bool for_server = true;
     bool for_client = true;
-    std::string organization;
+    std::string organization{};
     key_kind key = key_kind::p256;
 };
 

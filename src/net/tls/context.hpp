@@ -14,20 +14,20 @@ struct ssl_ctx_st;
 namespace cotrain::net::tls {
 
 struct client_options {
-    std::string ca_pem;           // trusted authorities; empty: the system's
-    std::string certificate_pem;  // client certificate with its chain, its own first; empty: none
-    std::string key_pem;
+    std::string ca_pem{};           // trusted authorities; empty: the system's
+    std::string certificate_pem{};  // client certificate with its chain, its own first; empty: none
+    std::string key_pem{};
     bool verify = true;
     std::vector<std::string> alpn = {"h2"};
 };
 
 struct server_options {
-    std::string certificate_pem;
-    std::string key_pem;
-    std::string client_ca_pem;  // non-empty: client certificates are asked for …
+    std::string certificate_pem{};
+    std::string key_pem{};
+    std::string client_ca_pem{};  // non-empty: client certificates are asked for …
     bool require_client_certificate = false;
     std::vector<std::string> alpn = {"h2", "http/1.1"};  // our order of preference
-    std::string tls12_ciphers;                           // OpenSSL names, colon separated; empty: a sane default
+    std::string tls12_ciphers{};                         // OpenSSL names, colon separated; empty: a sane default
     int version_min = 0x0303;                            // TLS 1.2
 };
 
@@ -51,6 +51,7 @@ class context {
     bool verify_ = true;
     struct session_cache;
     std::unique_ptr<session_cache> sessions_;
+    std::vector<std::string> alpn_;
 };
 
 }  // namespace cotrain::net::tls
