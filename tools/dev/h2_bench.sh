@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# Our HTTP/2 client beside h2load against the same nghttpd, alternating in one run; then its system calls and, with
+# callgrind, its instructions a request. Usage: h2_bench.sh [PAIRS] [REQUESTS]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+pairs=${1:-10} requests=${2:-30000} streams=90
+client=build/bench/bench/h2_client
+dir=$(mktemp -d)
+server=
+stop() {
+  [ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; }
+  rm -rf "$dir"
+}
+trap stop EXIT
+openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$dir/key" -out "$dir/crt" -days 2 \
+  -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost -addext keyUsage=critical,digitalSignature,keyCertSign 2>/dev/null
+head -c 1024 /dev/zero | tr '\0' y >"$dir/index.html"
+head -c 2048 /dev/zero | tr '\0' x >"$dir/body"
+port=$((20000 + RANDOM % 20000))
+nghttpd -d "$dir" -m 100 -n 1 --address=127.0.0.1 $port "$dir/key" "$dir/crt" >"$dir/log" 2>&1 &
+server=$!
+for _ in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null && break; read -rt 0.05 <> <(:) || true; done
+
+field() { sed -nE "s/.*$1 ([0-9.]+).*/\1/p"; }
+theirs() {
+  h2load -n "$requests" -c 1 -m $streams -t 1 -d "$dir/body" -H ':method: PATCH' "https://127.0.0.1:$port/index.html" 2>/dev/null |
+    sed -nE 's/^finished in .*, ([0-9.]+) req\/s.*/\1/p'
+}
+ours() { "$client" --port $port --ca "$dir/crt" --path /index.html --requests "$requests" --streams $streams; }
+
+ours >/dev/null && theirs >/dev/null
+ratios=() ours_rps= theirs_rps= line=
+for _ in $(seq "$pairs"); do
+  theirs_rps=$(theirs)
+  line=$(ours)
+  ours_rps=$(field rps <<<"$line")
+  ratios+=("$(awk -v a="$ours_rps" -v b="$theirs_rps" 'BEGIN { printf "%.3f", a / b }')")
+  printf '  h2load %8.0f/s   ours %8.0f/s   ratio %s\n' "$theirs_rps" "$ours_rps" "${ratios[-1]}"
+done
+printf '%s\n' "${ratios[@]}" | sort -n | awk '{ v[NR] = $1 } END {
+  m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
+  printf "ratio to h2load: median %.3f, worst %.3f, best %.3f of %d pairs (goal: >= 0.95)\n", m, v[1], v[NR], NR }'
+printf 'CPU a request: %s us (goal: <= 35); reads %s, writes %s a request\n' \
+  "$(field cpu_us_per_request <<<"$line")" "$(field reads_per_request <<<"$line")" "$(field writes_per_request <<<"$line")"
+
+strace -f -c -o "$dir/strace" "$client" --port $port --ca "$dir/crt" --path /index.html --requests 20000 --streams $streams >/dev/null
+awk '/total$/ { printf "system calls a request, all kinds: %.4f (goal: <= 0.15)\n", $(NF - 1) ~ /^[0-9]+$/ && NF > 4 ? $(NF - 2) / 20000 : $(NF - 1) / 20000 }' "$dir/strace"
+head -6 "$dir/strace"
+
+if [ "${COTRAIN_CALLGRIND:-1}" = 1 ]; then
+  count() {
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$client" --port $port --ca "$dir/crt" --path /index.html \
+      --requests "$1" --streams $streams 2>&1 >/dev/null | sed -nE 's/.*Collected : ([0-9]+).*/\1/p'
+  }
+  a=$(count 1000) b=$(count 3000)
+  printf 'instructions a request: %s\n' $(((b - a) / 2000))
+fi
