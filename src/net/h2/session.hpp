@@ -87,6 +87,8 @@ class events {
     ~events() = default;
 };
 
+struct session_core;  // core.hpp
+
 class session {
    public:
     session(role as, limits bounds, events& owner);
@@ -141,8 +143,7 @@ class session {
     [[nodiscard]] bool going_away() const;
 
    private:
-    struct impl;
-    std::unique_ptr<impl> impl_;
+    std::unique_ptr<session_core> core_;
 };
 
 }  // namespace cotrain::net::h2
