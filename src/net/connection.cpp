@@ -35,7 +35,8 @@ awaitable<void> connection::read_loop() {
         }
         incoming_.clear();
         deliver();
-        if (session_.wants_write() || wire_.owes() || over()) kick();
+        // Everybody this read concerns has run: what they want sent leaves now, in one write.
+        if (session_.wants_write() || wire_.owes() || over()) work_.notify();
     }
 }
 

@@ -95,7 +95,7 @@ class connection final : public h2::events {
     h2::session session_;
     liveness pulse_;
     base::byte_queue incoming_;
-    base::byte_queue outgoing_;
+    base::byte_queue outgoing_{transport::write_retain_bytes};
     boost::unordered_flat_map<std::uint64_t, std::shared_ptr<exchange>> running_;
     std::vector<std::shared_ptr<exchange>> announced_;
     std::vector<ended_attempt> ended_;

@@ -15,7 +15,10 @@ base::error lost(std::string_view doing, const boost::system::error_code& why) {
 }  // namespace
 
 transport::transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured)
-    : socket_(std::move(socket)), secured_(std::move(secured)) {}
+    : socket_(std::move(socket)), secured_(std::move(secured)) {
+    boost::system::error_code ignored;  // a socket that is no longer open says so when it is used
+    socket_.non_blocking(true, ignored);
+}
 
 awaitable<base::result<>> transport::handshake() {
     if (!secured_) co_return base::result<>{};
@@ -76,9 +79,16 @@ awaitable<base::result<>> transport::write(base::byte_queue& plaintext) {
 awaitable<base::result<>> transport::send(base::byte_queue& bytes) {
     while (!bytes.empty() || !sending_.empty()) {
         if (sending_.empty()) sending_.swap(bytes);
+        // Straight to the kernel, without a turn of the loop: waiting is the exception.
         const std::string_view chunk = sending_.view();
-        auto [error, sent] = co_await socket_.async_write_some(asio::buffer(chunk.data(), chunk.size()), use_tuple);
+        boost::system::error_code error;
+        const std::size_t sent = socket_.write_some(asio::buffer(chunk.data(), chunk.size()), error);
         ++writes;
+        if (error == asio::error::would_block) {
+            auto [waited] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, use_tuple);
+            if (waited) co_return base::fail(lost("write", waited));
+            continue;
+        }
         if (error) co_return base::fail(lost("write", error));
         bytes_out += sent;
         sending_.consume(sent);

@@ -17,6 +17,8 @@ class transport {
    public:
     // What one read asks the kernel for.
     static constexpr std::size_t read_bytes = 64U << 10U;
+    // What stays allocated for writing between bursts.
+    static constexpr std::size_t write_retain_bytes = 512U << 10U;
 
     transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured);
 
@@ -41,8 +43,8 @@ class transport {
 
     asio::ip::tcp::socket socket_;
     std::optional<tls::engine> secured_;
-    base::byte_queue received_;
-    base::byte_queue sending_;  // stable while the kernel takes from it, whatever the engine appends meanwhile
+    base::byte_queue received_{read_bytes};
+    base::byte_queue sending_{write_retain_bytes};  // stable while the kernel takes from it, whatever the engine appends meanwhile
 };
 
 }  // namespace cotrain::net
