@@ -12,13 +12,24 @@ base::error lost(std::string_view doing, const boost::system::error_code& why) {
     return base::make_error(base::errc::lost, why.message()).during(doing);
 }
 
+// Registers the socket with the event loop anew: Asio watches a socket that was connected asynchronously for
+// writability, too, and each time the kernel has sent something the loop would wake for nothing.
+asio::ip::tcp::socket registered_for_reading(asio::ip::tcp::socket socket) {
+    boost::system::error_code error;  // a socket that is no longer open says so when it is used
+    const auto protocol = socket.local_endpoint(error).protocol();
+    if (error) return socket;
+    asio::ip::tcp::socket fresh(socket.get_executor());
+    const auto handle = socket.release(error);
+    if (error) return socket;
+    fresh.assign(protocol, handle, error);
+    fresh.non_blocking(true, error);
+    return fresh;
+}
+
 }  // namespace
 
 transport::transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured)
-    : socket_(std::move(socket)), secured_(std::move(secured)) {
-    boost::system::error_code ignored;  // a socket that is no longer open says so when it is used
-    socket_.non_blocking(true, ignored);
-}
+    : socket_(registered_for_reading(std::move(socket))), secured_(std::move(secured)) {}
 
 awaitable<base::result<>> transport::handshake() {
     if (!secured_) co_return base::result<>{};

@@ -14,7 +14,7 @@ stop() {
 trap stop EXIT
 openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$dir/key" -out "$dir/crt" -days 2 \
   -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1,DNS:localhost -addext keyUsage=critical,digitalSignature,keyCertSign 2>/dev/null
-head -c 1024 /dev/zero | tr '\0' y >"$dir/index.html"
+head -c 64 /dev/zero | tr '\0' y >"$dir/index.html"
 head -c 2048 /dev/zero | tr '\0' x >"$dir/body"
 port=$((20000 + RANDOM % 20000))
 nghttpd -d "$dir" -m 100 -n 1 --address=127.0.0.1 $port "$dir/key" "$dir/crt" >"$dir/log" 2>&1 &
