@@ -1,0 +1,122 @@
+// Endpoints against their definition, spelt out host by host.
+#include "runtime/endpoints.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace cotrain::runtime {
+namespace {
+
+std::string spelt_out(const std::string& job, const std::string& domain, std::uint32_t replicas, std::uint32_t pods,
+                      const std::string& suffix) {
+    std::string all;
+    for (std::uint32_t r = 0; r < replicas; ++r) {
+        for (std::uint32_t p = 0; p < pods; ++p) {
+            all += "t-" + job + "-" + std::to_string(r) + "-" + std::to_string(p) + "." + domain + suffix;
+        }
+    }
+    return all;
+}
+
+TEST(endpoints, lines_match_their_definition_at_every_change_of_width) {
+    struct shape {
+        std::uint32_t replicas, pods;
+    };
+    for (const auto& [replicas, pods] : std::vector<shape>{{1, 1},
+                                                           {1, 9},
+                                                           {1, 10},
+                                                           {1, 11},
+                                                           {1, 99},
+                                                           {1, 100},
+                                                           {1, 101},
+                                                           {1, 199},
+                                                           {1, 200},
+                                                           {1, 999},
+                                                           {1, 1000},
+                                                           {1, 1001},
+                                                           {3, 12},
+                                                           {11, 101},
+                                                           {101, 1},
+                                                           {2, 10001},
+                                                           {1, 123456}}) {
+        for (const std::string job : {"a", "node"}) {
+            const endpoints hosts("t", job, "s", replicas, pods);
+            const std::string expected = spelt_out(job, "s", replicas, pods, "\n");
+            std::string lines;
+            hosts.append_lines(lines, "\n");
+            ASSERT_EQ(lines, expected) << replicas << " x " << pods;
+            ASSERT_EQ(hosts.bytes(1), expected.size());
+            std::string blocks;
+            for (auto b = hosts.blocks("\n"); !b.done(); b.next()) blocks += b.text();
+            ASSERT_EQ(blocks, expected) << replicas << " x " << pods;
+        }
+    }
+}
+
+TEST(endpoints, a_million_hosts_are_one_exact_allocation) {
+    const endpoints hosts("trainjob", "node", "trainjob", 1, 1'000'000);
+    std::string lines;
+    hosts.append_lines(lines, " slots=8\n");
+    EXPECT_EQ(lines.size(), hosts.bytes(9));
+    EXPECT_EQ(lines.capacity(), lines.size());
+    EXPECT_TRUE(lines.ends_with("trainjob-node-0-999999.trainjob slots=8\n"));
+    EXPECT_EQ(lines.find("trainjob-node-0-456789.trainjob"), lines.rfind("trainjob-node-0-456789.trainjob"));
+}
+
+TEST(endpoints, blocks_stay_small) {
+    const endpoints hosts(std::string(63, 'j'), std::string(50, 'n'), std::string(253, 's'), 1, 100'000);
+    auto b = hosts.blocks(" slots=8\n");
+    for (int i = 0; i < 50; ++i) {
+        ASSERT_LE(b.text().size(), 64U * 1024);
+        b.next();
+    }
+}
+
+TEST(endpoints, draining_continues_where_the_blocks_stopped) {
+    const endpoints hosts("t", "node", "s", 2, 150);
+    std::string all(hosts.bytes(1), '\0');
+    auto b = hosts.blocks("\n");
+    std::string seen;
+    for (int i = 0; i < 3; ++i, b.next()) seen += b.text();
+    char* const end = b.drain(all.data());
+    EXPECT_EQ(seen + std::string(all.data(), end), spelt_out("node", "s", 2, 150, "\n"));
+}
+
+TEST(endpoints, single_names_come_by_their_place) {
+    const endpoints hosts("job", "node", "mesh", 2, 3);
+    EXPECT_EQ(hosts.size(), 6U);
+    EXPECT_EQ(hosts.front(), "job-node-0-0.mesh");
+    EXPECT_EQ(hosts.at(4), "job-node-1-1.mesh");
+    EXPECT_EQ(hosts.back(), "job-node-1-2.mesh");
+    EXPECT_EQ(hosts.at(6), "");
+}
+
+TEST(endpoints, without_pods_there_are_no_names) {
+    for (const auto& hosts : {endpoints{}, endpoints("j", "n", "s", 0, 5), endpoints("j", "n", "s", 5, 0)}) {
+        EXPECT_TRUE(hosts.empty());
+        EXPECT_EQ(hosts.bytes(4), 0U);
+        EXPECT_EQ(hosts.back(), "");
+        EXPECT_TRUE(hosts.blocks("\n").done());
+        EXPECT_EQ(hosts.fitting(1000, 1), 0U);
+    }
+}
+
+TEST(endpoints, how_many_fit_is_exact) {
+    const endpoints hosts("t", "node", "s", 3, 1200);
+    const std::string all = spelt_out("node", "s", 3, 1200, " slots=1\n");
+    for (const std::size_t room :
+         {0UL, 10UL, 22UL, 23UL, 5'000UL, 31'337UL, all.size() - 1, all.size(), all.size() + 5}) {
+        std::size_t count = 0;
+        std::size_t end = 0;
+        for (std::size_t at = all.find('\n'); at != std::string::npos && at < room; at = all.find('\n', end)) {
+            ++count;
+            end = at + 1;
+        }
+        EXPECT_EQ(hosts.fitting(room, 9), count) << room;
+    }
+}
+
+}  // namespace
+}  // namespace cotrain::runtime
