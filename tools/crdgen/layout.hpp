@@ -1,0 +1,12 @@
+// Lays out a definition as YAML for people: what has descriptions is spread out, the rest is kept short.
+#pragma once
+
+#include <string>
+
+#include "api/tree.hpp"
+
+namespace cotrain::crdgen {
+
+[[nodiscard]] std::string lay_out(api::ref document);
+
+}  // namespace cotrain::crdgen
