@@ -1,0 +1,92 @@
+// One pump that watches moments and wakes workers, and the workers.
+#include "reconcile/controller.hpp"
+
+#include <boost/asio/post.hpp>
+#include <utility>
+
+namespace cotrain::reconcile {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// Runs that never wait must not keep the loop from reading its sockets for longer than this.
+constexpr auto slice_max = std::chrono::microseconds(500);
+
+}  // namespace
+
+controller::controller(base::task_group& owner, reconciler what, controller_limits limits, key_holder* holder)
+    : owner_(owner), reconcile_(std::move(what)), core_(limits, holder), timer_(owner.executor()) {}
+
+void controller::start() { owner_.spawn("controller", pump()); }
+
+void controller::add(key k, work how) {
+    core_.add(k, how, clock::now());
+    nudge();
+}
+
+void controller::add_after(key k, std::chrono::nanoseconds delay) {
+    core_.add_after(k, delay, clock::now());
+    nudge();
+}
+
+void controller::nudge() {
+    if (std::exchange(nudged_, true)) return;
+    timer_.cancel();
+}
+
+awaitable<void> controller::pump() {
+    for (;;) {
+        core_.tick(clock::now());
+        dispatch();
+        timer_.expires_at(core_.next_due().value_or(clock::time_point::max()));
+        // A nudge before the wait would cancel nothing.
+        if (!nudged_) co_await timer_.async_wait(use_tuple);
+        nudged_ = false;
+        if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none) co_return;
+    }
+}
+
+// Wakes as many workers as can have a key; a woken one that finds none sleeps again.
+void controller::dispatch() {
+    unsigned wanted = core_.in_flight_max() - core_.in_flight();
+    if (wanted > core_.depth()) wanted = core_.depth();
+    if (!core_.ready()) return;
+    for (const auto& w : workers_) {
+        if (wanted == 0) return;
+        if (!w->idle) continue;
+        w->idle = false;
+        w->wake.notify_later();
+        --wanted;
+    }
+    while (wanted-- > 0 && workers_.size() < core_.in_flight_max()) {
+        workers_.push_back(std::make_unique<worker>());
+        owner_.spawn("reconcile worker", work_on(workers_.back().get()));
+    }
+}
+
+awaitable<void> controller::work_on(worker* self) {
+    const auto executor = co_await asio::this_coro::executor;
+    for (;;) {
+        auto slice_end = clock::now() + slice_max;
+        while (const auto run = core_.start(clock::now())) {
+            const outcome how = co_await reconcile_(run->what, run->failures);
+            const auto now = clock::now();
+            core_.finish(run->id, how, now);
+            if (core_.next_due() < timer_.expiry()) nudge();
+            if (core_.in_flight() == 0 && drained_.waiting()) drained_.notify_later();
+            if (now < slice_end) continue;
+            co_await asio::post(executor, use_tuple);
+            slice_end = clock::now() + slice_max;
+        }
+        self->idle = true;
+        if (!co_await self->wake.wait()) co_return;
+    }
+}
+
+awaitable<void> controller::drain() {
+    core_.drain();
+    while (core_.in_flight() != 0) co_await drained_.wait();
+}
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,52 @@
+// Runs a reconcile function over the keys that its core hands out, many at once on one thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "base/asio.hpp"
+#include "base/signal.hpp"
+#include "base/task_group.hpp"
+#include "reconcile/controller_core.hpp"
+
+namespace cotrain::reconcile {
+
+// Called with the key and how often it failed in a row before. May run for long: others go on meanwhile.
+using reconciler = std::function<awaitable<outcome>(key k, unsigned failures)>;
+
+// Workers are started when they are needed first and then kept: a run costs no new coroutine but the reconciler's.
+// Lives until its group has been joined.
+class controller {
+   public:
+    controller(base::task_group& owner, reconciler what, controller_limits limits = {}, key_holder* holder = nullptr);
+
+    void start();
+    // Never runs the reconciler on the caller's stack.
+    void add(key k, work how);
+    void add_after(key k, std::chrono::nanoseconds delay);
+    // Nothing new starts; returns when all that ran has finished.
+    [[nodiscard]] awaitable<void> drain();
+
+    [[nodiscard]] const controller_core& core() const { return core_; }
+
+   private:
+    struct worker {
+        base::signal wake;
+        bool idle = false;
+    };
+    [[nodiscard]] awaitable<void> pump();
+    [[nodiscard]] awaitable<void> work_on(worker* self);
+    void dispatch();
+    void nudge();
+
+    base::task_group& owner_;
+    reconciler reconcile_;
+    controller_core core_;
+    asio::steady_timer timer_;
+    std::vector<std::unique_ptr<worker>> workers_;
+    base::signal drained_;
+    bool nudged_ = false;
+};
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,90 @@
+// The decisions of a controller: which key runs next, how many at once, and when one comes back.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "reconcile/delay_queue.hpp"
+#include "reconcile/key.hpp"
+#include "reconcile/queue_metrics.hpp"
+#include "reconcile/retry_limit.hpp"
+#include "reconcile/work_queue.hpp"
+
+namespace cotrain::reconcile {
+
+inline constexpr unsigned in_flight_default = 32;  // where the configuration names no concurrency
+
+// How one run ended. A key that is not requeued is forgotten until it is added again.
+struct outcome {
+    enum class what : std::uint8_t { done, again_after, failed };
+    what kind = what::done;
+    std::chrono::nanoseconds after{0};
+
+    [[nodiscard]] static outcome done() { return {}; }
+    [[nodiscard]] static outcome again_after(std::chrono::nanoseconds d) { return {what::again_after, d}; }
+    [[nodiscard]] static outcome failed() { return {what::failed, {}}; }
+};
+
+struct controller_limits {
+    unsigned in_flight_max = in_flight_default;
+    retry_policy retry{};
+};
+
+// No I/O and no clock. A key never runs twice at once. A key that is added while it waits for a later moment runs now,
+// and the run's outcome alone decides what comes after: a run that still wants a timer asks for it again.
+class controller_core {
+   public:
+    struct run {
+        slot id = no_slot;
+        key what{};
+        unsigned failures = 0;  // in a row, before this run
+    };
+
+    explicit controller_core(controller_limits limits = {}, key_holder* holder = nullptr);
+
+    void add(key k, work how, moment now);
+    void add_after(key k, std::chrono::nanoseconds delay, moment now);
+    // Puts keys whose moment has come into the queue. Call before start().
+    void tick(moment now);
+    // The next key to run; nothing when none waits, too many run, or the core drains.
+    [[nodiscard]] std::optional<run> start(moment now);
+    void finish(slot id, outcome how, moment now);
+
+    // Whether start() would give a key.
+    [[nodiscard]] bool ready() const;
+    [[nodiscard]] std::optional<moment> next_due() const { return draining_ ? std::nullopt : delays_.next_due(); }
+    // From now on nothing new starts; what runs may finish.
+    void drain() { draining_ = true; }
+
+    [[nodiscard]] std::uint32_t depth() const { return queue_.depth(); }
+    [[nodiscard]] std::size_t delayed() const { return delays_.size(); }
+    [[nodiscard]] unsigned in_flight() const { return static_cast<unsigned>(running_.size()); }
+    [[nodiscard]] unsigned in_flight_max() const { return limits_.in_flight_max; }
+    [[nodiscard]] std::uint32_t known_keys() const { return keys_.size(); }
+    [[nodiscard]] const queue_metrics& metrics() const { return metrics_; }
+    // workqueue_longest_running_processor_seconds and workqueue_unfinished_work_seconds.
+    [[nodiscard]] std::chrono::nanoseconds longest_running(moment now) const;
+    [[nodiscard]] std::chrono::nanoseconds unfinished(moment now) const;
+
+   private:
+    struct running {
+        slot id;
+        moment since;
+    };
+    void enqueue(slot s, work how, moment now);
+    void drop_if_idle(slot s);
+
+    controller_limits limits_;
+    key_table keys_;
+    work_queue queue_;
+    delay_queue delays_;
+    retry_limit retries_;
+    std::vector<moment> added_at_;
+    std::vector<running> running_;
+    queue_metrics metrics_;
+    bool draining_ = false;
+};
+
+}  // namespace cotrain::reconcile

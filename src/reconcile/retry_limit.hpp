@@ -1,0 +1,42 @@
+// How long a failed key waits: its own exponential backoff, and one bucket over all of them.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <vector>
+
+#include "reconcile/delay_queue.hpp"
+#include "reconcile/key.hpp"
+
+namespace cotrain::reconcile {
+
+struct retry_policy {
+    std::chrono::nanoseconds first = std::chrono::milliseconds(5);
+    std::chrono::nanoseconds ceiling = std::chrono::seconds(1000);
+    double qps = 10;     // retries of all keys together; zero or less: unlimited
+    double burst = 100;  // at once
+};
+
+class retry_limit {
+   public:
+    explicit retry_limit(retry_policy policy = {});
+
+    // The delay after one more failure: the longer of the key's own and the bucket's, from which a token is taken.
+    [[nodiscard]] std::chrono::nanoseconds failed(slot s, moment now);
+    // The key succeeded: its next failure starts from the beginning.
+    void forget(slot s);
+    [[nodiscard]] unsigned failures(slot s) const { return s < failures_.size() ? failures_[s] : 0; }
+    void trim() { failures_ = {}; }
+
+   private:
+    [[nodiscard]] std::chrono::nanoseconds own_delay(unsigned failures) const;
+    [[nodiscard]] std::chrono::nanoseconds take_token(moment now);
+
+    retry_policy policy_;
+    std::vector<std::uint8_t> failures_;
+    double tokens_;
+    moment filled_at_{};
+    bool started_ = false;
+};
+
+}  // namespace cotrain::reconcile

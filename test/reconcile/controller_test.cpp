@@ -1,0 +1,220 @@
+// The controller's decisions, and its driver on a real loop.
+#include "reconcile/controller.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "base/random.hpp"
+#include "support/run.hpp"
+
+namespace cotrain::reconcile {
+namespace {
+
+using namespace std::chrono_literals;
+
+key job(std::uint32_t n) { return {n, 0}; }
+
+TEST(controller_core, keeps_many_in_flight_and_no_key_twice) {
+    controller_core core(controller_limits{.in_flight_max = 3});
+    const moment now{1s};
+    for (std::uint32_t n = 0; n < 5; ++n) core.add(job(n), work::fresh, now);
+    core.add(job(0), work::fresh, now);
+    EXPECT_EQ(core.depth(), 5U);
+    std::vector<controller_core::run> runs;
+    while (const auto run = core.start(now)) runs.push_back(*run);
+    ASSERT_EQ(runs.size(), 3U);
+    EXPECT_FALSE(core.ready());
+    core.add(job(0), work::fresh, now);
+    core.finish(runs[1].id, outcome::done(), now);
+    EXPECT_EQ(core.start(now)->what, job(3));
+    EXPECT_EQ(core.start(now), std::nullopt);
+}
+
+TEST(controller_core, a_failed_key_comes_back_later_and_later_until_it_succeeds) {
+    controller_core core;
+    moment now{1s};
+    core.add(job(1), work::fresh, now);
+    for (unsigned failures = 0; failures < 4; ++failures) {
+        const auto run = core.start(now);
+        ASSERT_TRUE(run);
+        EXPECT_EQ(run->failures, failures);
+        core.finish(run->id, outcome::failed(), now);
+        EXPECT_FALSE(core.ready());
+        ASSERT_EQ(core.next_due(), now + 5ms * (1U << failures));
+        core.tick(*core.next_due() - 1ns);
+        EXPECT_FALSE(core.ready());
+        now = *core.next_due();
+        core.tick(now);
+    }
+    core.finish(core.start(now)->id, outcome::done(), now);
+    EXPECT_EQ(core.known_keys(), 0U);
+    core.add(job(1), work::fresh, now);
+    EXPECT_EQ(core.start(now)->failures, 0U);
+    EXPECT_EQ(core.metrics().errors, 4U);
+    EXPECT_EQ(core.metrics().done, 1U);
+}
+
+TEST(controller_core, an_event_does_not_wait_for_a_timer) {
+    controller_core core;
+    const moment now{1s};
+    core.add_after(job(1), 1h, now);
+    EXPECT_FALSE(core.ready());
+    core.add(job(1), work::fresh, now);
+    const auto run = core.start(now);
+    ASSERT_TRUE(run);
+    EXPECT_EQ(core.next_due(), std::nullopt);
+    core.finish(run->id, outcome::again_after(30min), now);
+    EXPECT_EQ(core.next_due(), now + 30min);
+    core.add_after(job(1), 10min, now);
+    EXPECT_EQ(core.next_due(), now + 10min);
+    core.add_after(job(1), 20min, now);
+    EXPECT_EQ(core.next_due(), now + 10min);
+}
+
+TEST(controller_core, an_event_during_a_run_makes_another_one_at_once) {
+    controller_core core;
+    const moment now{1s};
+    for (const outcome how : {outcome::done(), outcome::again_after(1h), outcome::failed()}) {
+        core.add(job(1), work::fresh, now);
+        const auto run = core.start(now);
+        core.add(job(1), work::fresh, now);
+        core.add_after(job(1), 1ms, now);
+        core.finish(run->id, how, now);
+        EXPECT_EQ(core.next_due(), std::nullopt);
+        const auto again = core.start(now);
+        ASSERT_TRUE(again);
+        core.finish(again->id, outcome::done(), now);
+        EXPECT_EQ(core.known_keys(), 0U);
+    }
+}
+
+TEST(controller_core, drains) {
+    controller_core core;
+    core.add(job(1), work::fresh, moment{});
+    core.add(job(2), work::fresh, moment{});
+    const auto run = core.start(moment{});
+    core.drain();
+    core.finish(run->id, outcome::failed(), moment{});
+    EXPECT_EQ(core.in_flight(), 0U);
+    EXPECT_EQ(core.start(moment{}), std::nullopt);
+    EXPECT_EQ(core.next_due(), std::nullopt);
+}
+
+// Whatever happens, every key that was added is run after its last addition, and never beside itself.
+TEST(controller_core, loses_nothing_under_chance) {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        base::random_source random(seed);
+        controller_core core(controller_limits{.in_flight_max = 4});
+        moment now{1s};
+        std::map<std::uint32_t, int> owed;
+        std::map<std::uint32_t, slot> running;
+        const auto step = [&](bool adding) {
+            const auto n = static_cast<std::uint32_t>(random.next() % 10);
+            const auto dice = random.next() % 8;
+            if (adding && dice < 3) {
+                core.add(job(n), dice == 0 ? work::backlog : work::fresh, now);
+                owed[n] = 1;
+            } else if (adding && dice == 3) {
+                core.add_after(job(n), std::chrono::milliseconds(random.next() % 40), now);
+                owed[n] = 1;
+            } else if (dice < 6) {
+                if (const auto run = core.start(now)) {
+                    ASSERT_FALSE(running.contains(run->what.name));
+                    running[run->what.name] = run->id;
+                    owed.erase(run->what.name);
+                }
+            } else if (!running.empty()) {
+                const auto it = std::next(running.begin(), static_cast<long>(random.next() % running.size()));
+                const auto how = random.next() % 4;
+                if (how == 0) core.finish(it->second, outcome::failed(), now);
+                if (how == 1) core.finish(it->second, outcome::again_after(std::chrono::milliseconds(n)), now);
+                if (how >= 2) core.finish(it->second, outcome::done(), now);
+                if (how < 2) owed[it->first] = 1;
+                running.erase(it);
+            }
+            ASSERT_LE(core.in_flight(), 4U);
+            ASSERT_EQ(core.in_flight(), running.size());
+            now += std::chrono::milliseconds(random.next() % 10);
+            core.tick(now);
+        };
+        for (int i = 0; i < 3000; ++i) step(true);
+        for (int i = 0; i < 100'000 && (!owed.empty() || !running.empty()); ++i) {
+            if (core.next_due()) now = std::max(now, *core.next_due());
+            step(false);
+        }
+        EXPECT_TRUE(owed.empty()) << "seed " << seed;
+        EXPECT_EQ(core.known_keys(), 0U) << "seed " << seed;
+    }
+}
+
+TEST(controller_core, counts) {
+    controller_core core;
+    core.add(job(1), work::fresh, moment{1s});
+    core.add(job(1), work::fresh, moment{2s});
+    const auto run = core.start(moment{3s});
+    EXPECT_EQ(core.longest_running(moment{5s}), 2s);
+    core.finish(run->id, outcome::done(), moment{5s});
+    EXPECT_EQ(core.metrics().adds, 1U);
+    EXPECT_EQ(core.metrics().waited.sum, 2s);
+    EXPECT_EQ(core.metrics().worked.sum, 2s);
+    EXPECT_EQ(core.metrics().worked.count, 1U);
+    EXPECT_EQ(core.metrics().worked.counts[9], 1U);  // ≤ 10 s
+    EXPECT_EQ(core.unfinished(moment{5s}), 0s);
+}
+
+// Reconcilers of the driver's tests: what they count, and a gate that holds them up.
+struct lab {
+    explicit lab(asio::any_io_executor executor) : group(executor), done(executor) {}
+
+    base::task_group group;
+    std::map<std::uint32_t, int> runs;
+    std::map<std::uint32_t, unsigned> failures;
+    int in_flight = 0;
+    int most = 0;
+    int expected = 0;
+    asio::steady_timer done;
+};
+
+awaitable<outcome> yielding(lab* l, key k, unsigned failures) {
+    const auto executor = co_await asio::this_coro::executor;
+    l->most = std::max(l->most, ++l->in_flight);
+    for (int i = 0; i < 3; ++i) co_await asio::post(executor, use_tuple);
+    --l->in_flight;
+    ++l->runs[k.name];
+    l->failures[k.name] = failures;
+    if (--l->expected == 0) l->done.cancel();
+    co_return failures < 2 && k.name % 2 == 1 ? outcome::failed() : outcome::done();
+}
+
+awaitable<void> drive(asio::io_context* loop) {
+    lab l(loop->get_executor());
+    controller c(
+        l.group, [&l](key k, unsigned failures) { return yielding(&l, k, failures); },
+        controller_limits{.in_flight_max = 8});
+    c.start();
+    l.expected = 100 + 2 * 50;  // odd ones fail twice
+    for (std::uint32_t n = 0; n < 100; ++n) c.add(job(n), work::backlog);
+    EXPECT_TRUE(l.runs.empty());
+    l.done.expires_at(asio::steady_timer::time_point::max());
+    co_await l.done.async_wait(use_tuple);
+    co_await c.drain();
+    EXPECT_EQ(l.most, 8);
+    EXPECT_EQ(l.runs.size(), 100U);
+    for (const auto& [name, count] : l.runs) EXPECT_EQ(count, name % 2 == 1 ? 3 : 1) << name;
+    EXPECT_EQ(c.core().in_flight(), 0U);
+    l.group.cancel();
+    co_await l.group.join();
+}
+
+TEST(controller, runs_many_at_once_and_repeats_failures) {
+    asio::io_context loop;
+    test::run(loop, drive(&loop));
+}
+
+}  // namespace
+}  // namespace cotrain::reconcile
