@@ -86,6 +86,26 @@ TEST(h2_cancel, a_record_used_again_does_not_hear_of_its_past) {
     EXPECT_EQ(server.wire.failure(), nullptr);
 }
 
+TEST(h2_cancel, between_two_halves_of_an_answers_head) {
+    end_point client(role::client);
+    const stream_key old = client.ask("/old");
+    static_cast<void>(client.take());
+    ASSERT_TRUE(client.wire.feed(raw::server_hello()));
+    const std::string answer = raw::frame(raw::headers, raw::end_headers | raw::end_stream, 1,
+                                          raw::fields({{":status", "200"}, {"x", "y"}, {"z", "z"}}));
+    ASSERT_TRUE(client.wire.feed(answer.substr(0, answer.size() / 2)));
+    client.wire.cancel(old);
+    const stream_key fresh = client.ask("/fresh");  // takes over the record
+    static_cast<void>(client.take());
+    ASSERT_TRUE(client.wire.feed(answer.substr(answer.size() / 2)));
+    EXPECT_FALSE(client.streams[fresh].headed);
+    ASSERT_TRUE(client.wire.feed(
+        raw::frame(raw::headers, raw::end_headers | raw::end_stream, 3, raw::field(":status", "204"))));
+    EXPECT_EQ(client.streams[fresh].message.status, 204);
+    EXPECT_TRUE(client.streams[fresh].message.headers.empty());
+    EXPECT_EQ(client.streams[fresh].how, ending::complete);
+}
+
 TEST(h2_cancel, inside_every_handler) {
     enum class where { head, data, end, close_of_another };
     for (const where w : {where::head, where::data, where::end, where::close_of_another}) {

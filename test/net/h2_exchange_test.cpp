@@ -1,6 +1,7 @@
 // Requests and answers between two sessions: heads, bodies, trailers, pings, many at once, cut anywhere.
 #include <gtest/gtest.h>
 
+#include "net/h2_frames.hpp"
 #include "net/h2_pump.hpp"
 
 namespace cotrain::net::h2 {
@@ -40,7 +41,8 @@ TEST(h2_exchange, an_answer_without_body_ends_with_its_head) {
     end_point server(role::server);
     server.then_head = [&](stream_key k) { server.wire.respond(k, 204, {}, true); };
     const stream_key key = client.ask("/x");
-    pump(client, server);
+    const traffic seen = pump(client, server);
+    EXPECT_EQ(raw::types_of(seen.up), "4814");  // SETTINGS, window, HEADERS, SETTINGS answered: and no reset
     EXPECT_EQ(client.streams[key].message.status, 204);
     EXPECT_EQ(client.streams[key].how, ending::complete);
     EXPECT_TRUE(client.settled() && server.settled());
@@ -116,6 +118,26 @@ TEST(h2_exchange, an_answer_before_the_end_of_the_request_is_complete) {
     EXPECT_TRUE(client.settled() && server.settled());
     EXPECT_EQ(client.wire.failure(), nullptr);
     EXPECT_EQ(server.wire.failure(), nullptr);
+}
+
+TEST(h2_exchange, a_client_gives_up_a_body_that_nobody_wants) {
+    end_point client(role::client);
+    const stream_key key = client.ask("/x", std::string(100'000, 'b'));  // more than the first window
+    static_cast<void>(client.take());
+    ASSERT_TRUE(client.wire.feed(raw::server_hello()));
+    ASSERT_TRUE(client.wire.feed(
+        raw::frame(raw::headers, raw::end_headers | raw::end_stream, 1, raw::field(":status", "409"))));
+    EXPECT_EQ(client.streams[key].how, ending::complete);
+    EXPECT_EQ(raw::types_of(client.take()), "43");
+}
+
+TEST(h2_exchange, a_server_stops_a_body_that_it_does_not_want) {
+    end_point server(role::server);
+    server.then_head = [&](stream_key k) { server.wire.respond(k, 409, {}, true); };
+    ASSERT_TRUE(server.wire.feed(raw::client_hello() + raw::frame(raw::headers, raw::end_headers, 1, raw::get("/x"))));
+    EXPECT_EQ(raw::types_of(server.take()), "44813");
+    EXPECT_EQ(server.count(ending::complete), 1U);
+    EXPECT_EQ(server.wire.streams_open(), 0U);
 }
 
 TEST(h2_exchange, a_thousand_requests_share_one_connection) {
@@ -236,6 +258,13 @@ TEST(h2_exchange, draining_stops_near_the_given_size_and_goes_on) {
     EXPECT_GE(turns, 20);
     pump(client, server);
     EXPECT_EQ(client.count(ending::complete), 10U);
+
+    for (int i = 0; i < 50; ++i) client.ask("/" + std::to_string(i) + std::string(300, 'p'));
+    const std::string heads = client.take(1000);
+    EXPECT_LE(heads.size(), 1500U) << "heads are held to it too";
+    ASSERT_TRUE(server.wire.feed(heads));
+    pump(client, server);
+    EXPECT_EQ(client.count(ending::complete), 60U);
 }
 
 }  // namespace

@@ -48,6 +48,26 @@ TEST(h2_flow, a_paused_reader_stops_its_stream_only) {
     EXPECT_EQ(client.streams[paused].how, ending::complete);
 }
 
+TEST(h2_flow, nothing_can_be_consumed_before_it_came) {
+    end_point client(role::client, small_windows());
+    end_point server(role::server);
+    server.then_end = [&](stream_key k) {
+        server.wire.respond(k, 200, {}, false);
+        server.wire.write(k, std::string(1'000'000, 'd'));
+    };
+    client.consumes = false;
+    const stream_key key = client.ask("/x");
+    client.then_data = [&](stream_key k) {
+        if (client.streams[k].body.size() <= window) client.wire.consume(k, 10 * window);
+    };
+    pump(client, server);
+    const std::size_t stalled = client.streams[key].body.size();
+    EXPECT_LE(stalled, 2 * window + 16'384);
+    client.wire.consume(key, 1);
+    pump(client, server);
+    EXPECT_EQ(client.streams[key].body.size(), stalled);
+}
+
 TEST(h2_flow, a_paused_upload_stops_its_stream_only) {
     end_point client(role::client);
     end_point server(role::server, small_windows());

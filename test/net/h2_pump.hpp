@@ -8,6 +8,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,7 +27,7 @@ class end_point final : public events {
         bool headed = false;
         bool ended = false;
         int closes = 0;
-        ending how{};
+        std::optional<ending> how;  // once closed
         std::uint32_t code = 0;
         std::string detail;
     };
@@ -104,7 +105,7 @@ inline bool end_point::settled() const {
 
 inline std::size_t end_point::count(ending how) const {
     std::size_t n = 0;
-    for (const auto& [key, s] : streams) n += static_cast<std::size_t>(s.closes == 1 && s.how == how);
+    for (const auto& [key, s] : streams) n += static_cast<std::size_t>(s.how == how);
     return n;
 }
 

@@ -58,6 +58,8 @@ void session_core::on_frame_sent(const nghttp2_frame& frame) {
         case NGHTTP2_HEADERS:
         case NGHTTP2_DATA: {
             if ((frame.hd.flags & NGHTTP2_FLAG_END_STREAM) == 0) return;
+            // A request without body: start() knew.
+            if (is_client() && frame.hd.type == NGHTTP2_HEADERS) return;
             slot* s = running(frame.hd.stream_id);
             if (s == nullptr) return;
             s->local_ended = true;
