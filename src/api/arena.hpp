@@ -41,6 +41,9 @@ class arena {
     }
     [[nodiscard]] std::string_view copy(std::string_view text);
 
+    // Whether `p` points into this arena.
+    [[nodiscard]] bool holds(const void* p) const;
+
     // Forgets everything; keeps the first chunk, so that a reused arena does not allocate.
     void clear();
 

@@ -24,7 +24,7 @@ struct read_limits {
 // …or to a copy of it in the arena.
 [[nodiscard]] base::result<ref> parse_json_copy(arena& memory, std::string_view text, read_limits limits = {});
 
-// Compact, members as stored. Absent members and items are left out; an absent document is null.
+// Compact, members as stored. An absent document is null.
 void append_json(std::string& out, ref document);
 [[nodiscard]] std::string to_json(ref document);
 // Members sorted by name at every level.

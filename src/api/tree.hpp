@@ -139,8 +139,8 @@ inline std::string_view ref::as_string(std::string_view otherwise) const {
 // A frozen copy that shares nothing with the source.
 [[nodiscard]] ref deep_copy(arena& memory, ref value);
 
-// Ends all edits of a document and stores its compact JSON, so that writing any part of it later is one copy.
-// `memory` must live as long as the document.
+// Ends all edits of a document and keeps its compact JSON in `memory`, so that writing any part of it later is one
+// copy. Parts that live in other arenas are frozen, but keep no text here.
 ref freeze(arena& memory, ref document);
 
 }  // namespace cotrain::api

@@ -41,7 +41,9 @@ bool is_of_type(const node& schema, ref value) {
         case value_type::any: return true;
         case value_type::object: return value.is_object();
         case value_type::array: return value.is_array();
-        case value_type::string: return value.is_string();
+        case value_type::string:
+            // A list passes where there is a format: kube-openapi takes it for bytes.
+            return value.is_string() || (value.is_array() && schema.format == value_format::date_time);
         case value_type::boolean: return value.is_bool();
         case value_type::number: return value.is_number();
         case value_type::integer: return value.is_number() && is_integer(value);
@@ -124,7 +126,7 @@ class judge {
             for (const member& m : value.members()) {
                 const property* const known = schema.find(m.key());
                 const node* const below = known != nullptr ? known->value.get() : schema.values.get();
-                if (below != nullptr) visit(*below, m.value, old.get(m.key()), at.member(m.key(), known == nullptr));
+                if (below != nullptr) visit(*below, m.value, old.get(m.key()), at.member(m.key()));
             }
         } else if (value.is_array() && schema.items) {
             const bool keyed = schema.list == list_type::map && old.is_array();
@@ -143,7 +145,7 @@ class judge {
         if (value.is_object()) {
             judge_count(schema, value, at, "members");
             for (const property& p : schema.properties) {
-                if (p.required && !value.contains(p.name)) report(at.member(p.name, false), fault::required, {});
+                if (p.required && !value.contains(p.name)) report(at.member(p.name), fault::required, {});
             }
         }
     }

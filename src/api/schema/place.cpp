@@ -16,7 +16,6 @@ std::string place::path() const {
             if (!text.empty()) text += '.';
             text += name_;
             break;
-        case step::free_member: fmt::format_to(std::back_inserter(text), "[{}]", name_); break;
         case step::item: fmt::format_to(std::back_inserter(text), "[{}]", index_); break;
     }
     return text;

@@ -11,16 +11,13 @@ namespace cotrain::api::schema {
 class place {
    public:
     place() = default;
-    // `free` = one of the names that the user may choose: shown in brackets.
-    [[nodiscard]] place member(std::string_view name, bool free) const {
-        return {this, free ? step::free_member : step::member, name, 0};
-    }
+    [[nodiscard]] place member(std::string_view name) const { return {this, step::member, name, 0}; }
     [[nodiscard]] place item(std::size_t index) const { return {this, step::item, {}, index}; }
     [[nodiscard]] bool is_root() const { return above_ == nullptr; }
     [[nodiscard]] std::string path() const;
 
    private:
-    enum class step : std::uint8_t { root, member, free_member, item };
+    enum class step : std::uint8_t { root, member, item };
     place(const place* above, step s, std::string_view name, std::size_t index)
         : above_(above), name_(name), index_(index), step_(s) {}
 

@@ -63,8 +63,7 @@ class shaper {
                 drop_unknown(schema, m.key(), out, at);
             } else if (is_plain_null(below, m.value)) {
                 replace_null(*below, m.key(), out);
-            } else if (const ref now = shape(below, m.value, at.member(m.key(), known == nullptr));
-                       !now.same(m.value)) {
+            } else if (const ref now = shape(below, m.value, at.member(m.key())); !now.same(m.value)) {
                 out.open().set(m.key(), now);
             }
         }
@@ -98,7 +97,7 @@ class shaper {
 
     void drop_unknown(const node* schema, std::string_view name, result& out, const place& at) {
         if (schema != nullptr && schema->keeps_unknown) return;
-        if (unknown_.size() < unknown_fields_max) unknown_.push_back(at.member(name, false).path());
+        if (unknown_.size() < unknown_fields_max) unknown_.push_back(at.member(name).path());
         out.open().remove(name);
     }
 

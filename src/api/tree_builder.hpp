@@ -1,0 +1,44 @@
+// How readers put documents together: values are pushed, then closed into containers.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "api/tree.hpp"
+
+namespace cotrain::api {
+
+// Values of the containers that are still open lie on one stack, names and values of objects in turn.
+class tree_builder {
+   public:
+    explicit tree_builder(arena& memory) : memory_(memory) { stack_.reserve(256); }
+
+    [[nodiscard]] std::size_t mark() const { return stack_.size(); }
+    void push(ref v) { stack_.push_back(v); }
+    [[nodiscard]] ref pop();
+    // What was pushed since `mark`.
+    [[nodiscard]] std::span<ref> since(std::size_t mark) { return std::span(stack_).subspan(mark); }
+
+    // Of the members pushed since `mark`, the first whose name occurred before.
+    [[nodiscard]] std::optional<std::size_t> first_duplicate(std::size_t mark) const;
+    enum class keep : std::uint8_t { first_value, last_value };
+    // Leaves one member of each name, in the first one's place. Returns whether there were duplicates.
+    bool drop_duplicates(std::size_t mark, keep which);
+
+    // Makes a frozen container of what was pushed since `mark`. `text` is its compact JSON, if that is known.
+    [[nodiscard]] ref close(kind k, std::size_t mark, std::string_view text = {});
+
+   private:
+    // The members' places sorted by name, then place.
+    [[nodiscard]] std::vector<std::size_t> by_name(std::size_t mark) const;
+    [[nodiscard]] std::span<const member> members(std::size_t mark) const;
+
+    arena& memory_;
+    std::vector<ref> stack_;
+};
+
+}  // namespace cotrain::api
