@@ -1,0 +1,231 @@
+#!/bin/bash
+# Builds the real Kubernetes parts that tests run against, once, into a cache outside of the tree.
+#
+#   build.sh [TARGET...]   builds what is missing; the last line of standard output is the directory of the binaries
+#     base        (default) controlplane, and etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl,
+#                 kubelet, kube-proxy; with KUBEBUILDER_ASSETS set, controlplane only
+#     jobset      the JobSet controller
+#     reference   the trainer controller that ours replaces
+#   build.sh path          the last line is the directory of definitions (CRDs) and webhook manifests
+#   build.sh test          builds base and jobset (KUBEBUILDER_ASSETS or not), then runs the launcher's own tests
+#
+# COTRAIN_CACHE  where to (~/.cache/cotrain); COTRAIN_JOBS  compilers at the same time (one per processor)
+set -euo pipefail
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
+jobs=${COTRAIN_JOBS:-$(nproc)}
+work=
+builder=
+
+say() { printf 'test/controlplane: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+clean_up() {
+    local code=$?
+    [[ -z $builder ]] || kill -- "-$builder" 2>/dev/null || true
+    [[ -z $work ]] || rm -rf "$work"
+    exit "$code"
+}
+trap clean_up EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+# version_of MODULE: as go.mod has it
+version_of() { awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$here/go.mod"; }
+
+# digest FILE...: of contents, so that it is the same for every checkout
+digest() { cat "$@" | sha256sum | cut -c1-16; }
+
+sources_of_launcher() { find "$here/cmd/controlplane" "$here/internal" -name '*.go' ! -name '*_test.go' | sort; }
+
+find_go() {
+    local candidate found
+    for candidate in "$(command -v go || true)" /usr/local/go/bin/go "$cache/go/bin/go"; do
+        if [[ -x $candidate ]]; then
+            found=$(cd "$here" && "$candidate" env GOVERSION 2>&1 | tail -n 1) || true
+            if [[ $found =~ ^go1\.([0-9]+) ]] && ((BASH_REMATCH[1] >= 26)); then
+                go=$candidate
+                return
+            fi
+        fi
+    done
+    [[ -n ${found:-} ]] || die "Go is missing, it builds the Kubernetes binaries for tests: run ./dev setup"
+    die "Go 1.26 or newer is needed, found: $found: run ./dev setup"
+}
+
+# show TEXT: a line that replaces itself on a terminal, elsewhere a line every ten seconds
+last_shown=-10
+show() {
+    if [[ -t 2 ]]; then
+        printf '\r\033[Ktest/controlplane: %s' "$*" >&2
+    elif ((SECONDS - last_shown >= 10)); then
+        say "$*"
+        last_shown=$SECONDS
+    fi
+}
+
+# watched WHAT COMMAND...: runs the command in $here with progress read from its -v output, and explains a failure
+watched() {
+    local what=$1 began=$SECONDS fetched compiled total
+    shift
+    (cd "$here" && exec setsid "$@") 2>>"$work/log" 9>&- &
+    builder=$!
+    while kill -0 "$builder" 2>/dev/null; do
+        fetched=$(grep -c '^go: downloading' "$work/log" || true)
+        compiled=$(grep -vc '^go: ' "$work/log" || true)
+        total=$(wc -l <"$work/packages")
+        if ((compiled > 0)); then
+            show "$what: compiled $compiled of at most $total packages, $((SECONDS - began)) s"
+        elif ((fetched > 0)); then
+            show "$what: fetched $fetched modules, $((SECONDS - began)) s"
+        fi
+        sleep 0.2
+    done
+    local code=0
+    wait "$builder" || code=$?
+    builder=
+    [[ ! -t 2 ]] || printf '\r\033[K' >&2
+    ((code != 0)) || return 0
+    grep -v -e '^go: downloading' -e '^[-a-zA-Z0-9_./]*$' "$work/log" | tail -n 5 >&2 || true
+    if grep -q -e 'dial tcp' -e 'no such host' -e 'i/o timeout' "$work/log"; then
+        die "$what: the Go module proxy cannot be reached; this needs a network once, or GOPROXY set to a mirror"
+    fi
+    die "$what: the build failed, see above"
+}
+
+# built NAME: is there one in this directory, or one of the same key in another version's?
+built() {
+    local name=$1 key=$2 other
+    [[ ! -x $dir/bin/$name ]] || return 0
+    for other in "$cache"/kube-*/keys/"$name"; do
+        if [[ -f $other && $(<"$other") == "$key" && -x ${other%/keys/*}/bin/$name ]]; then
+            ln "${other%/keys/*}/bin/$name" "$work/$name" 2>/dev/null || cp "${other%/keys/*}/bin/$name" "$work/$name"
+            install_binary "$name" "$key"
+            return 0
+        fi
+    done
+    return 1
+}
+
+install_binary() {
+    echo "$2" >"$dir/keys/$1"
+    mv -f "$work/$1" "$dir/bin/$1"
+    # Versions that nobody has used for a month.
+    find "$cache" -maxdepth 1 -name 'kube-*' -mtime +30 -exec rm -rf {} +
+}
+
+# binary NAME KEY PACKAGE [FLAG...]: builds it unless it is there
+binary() {
+    local name=$1 key=$2 package=$3 began=$SECONDS
+    shift 3
+    ! built "$name" "$key" || return 0
+    find_go
+    : >"$work/log"
+    : >"$work/packages"
+    local -x CGO_ENABLED=0 GOTMPDIR=$work
+    watched "$name" "$go" list -deps "$package" >"$work/packages"
+    : >"$work/log"
+    watched "$name" "$go" build -p "$jobs" -v -buildvcs=false -o "$work/$name" "$@" "$package"
+    install_binary "$name" "$key"
+    say "$name: built in $((SECONDS - began)) s"
+}
+
+build_launcher() {
+    binary controlplane "$(digest $(sources_of_launcher))" ./cmd/controlplane -ldflags '-s -w'
+}
+
+build_base() {
+    build_launcher
+    build_definitions
+    if [[ -n ${KUBEBUILDER_ASSETS:-} ]]; then
+        local name
+        for name in etcd kube-apiserver; do
+            [[ -x $KUBEBUILDER_ASSETS/$name ]] ||
+                die "KUBEBUILDER_ASSETS=$KUBEBUILDER_ASSETS has no $name: unset it to build one, or correct it"
+        done
+        return
+    fi
+    local version minor name stamp=k8s.io/component-base/version
+    version=$(version_of k8s.io/kubernetes)
+    minor=${version#v1.}
+    # Without these, clients refuse to parse the server's version.
+    binary kube "$(digest "$here"/go.{mod,sum} "$here"/cmd/kube/*.go)" ./cmd/kube -ldflags \
+        "-s -w -X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
+    for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kubelet kube-proxy; do
+        [[ -e $dir/bin/$name ]] || ln -sfn kube "$dir/bin/$name"
+    done
+}
+
+build_jobset() {
+    build_definitions
+    binary jobset "$(digest "$here"/go.{mod,sum})" sigs.k8s.io/jobset -ldflags '-s -w'
+}
+
+build_reference() {
+    build_definitions
+    binary trainer-controller-manager "$(digest "$here"/go.{mod,sum})" \
+        github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager -ldflags '-s -w'
+}
+
+# Definitions and webhook manifests come with the modules; copied so that nobody needs Go to find them.
+build_definitions() {
+    [[ ! -d $dir/crds ]] || return 0
+    find_go
+    : >"$work/log"
+    : >"$work/packages"
+    local jobset=sigs.k8s.io/jobset trainer=github.com/kubeflow/trainer/v2 scheduler=sigs.k8s.io/scheduler-plugins
+    watched definitions "$go" mod download "$jobset" "$trainer" "$scheduler"
+    module_dir() { (cd "$here" && "$go" list -m -f '{{.Dir}}' "$1"); }
+    jobset=$(module_dir "$jobset") trainer=$(module_dir "$trainer") scheduler=$(module_dir "$scheduler")
+    local to=$work/crds
+    mkdir -p "$to/webhooks" "$to/trainer"
+    install -m 644 "$jobset/config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml" "$to/jobset.yaml"
+    install -m 644 "$jobset/config/components/webhook/manifests.yaml" "$to/webhooks/jobset.yaml"
+    install -m 644 "$scheduler/manifests/coscheduling/crd.yaml" "$to/podgroup-scheduler-plugins.yaml"
+    install -m 644 "$trainer"/manifests/base/crds/trainer.kubeflow.org_*.yaml "$to/trainer/"
+    install -m 644 "$trainer/manifests/base/webhook/manifests.yaml" "$to/webhooks/trainer.yaml"
+    mv "$to" "$dir/crds"
+}
+
+run_tests() {
+    unset KUBEBUILDER_ASSETS # the tests set it themselves, and need more than it has
+    build_base
+    build_jobset
+    find_go
+    export CGO_ENABLED=0 COTRAIN_KUBE_BIN=$dir/bin
+    exec 9>&- # the build is over
+    cd "$here"
+    "$go" vet ./cmd/controlplane ./internal/...
+    "$go" test -count=1 ./cmd/controlplane ./internal/...
+}
+
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || die "COTRAIN_JOBS=$jobs: give a number of compilers"
+(($# > 0)) || set -- base
+for target; do
+    case $target in
+    base | jobset | reference | path | test) ;;
+    help | -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
+    *) say "no target '$target'; there are base, jobset, reference, path, test"; exit 2 ;;
+    esac
+done
+
+dir=$cache/kube-$(digest "$here"/go.{mod,sum} "$here"/cmd/kube/*.go $(sources_of_launcher))
+mkdir -p "$dir/bin" "$dir/keys" || die "cannot write to $cache; set COTRAIN_CACHE to a directory that can be written"
+exec 9>"$cache/controlplane.lock"
+if ! flock -n 9; then
+    say "another build is running; waiting for it"
+    flock 9
+fi
+find "$dir" -maxdepth 1 -name 'work.*' -mmin +600 -exec rm -rf {} + # of builds that were killed
+work=$(mktemp -d "$dir/work.XXXXXX")
+touch "$dir"
+result=$dir/bin
+for target; do
+    case $target in
+    path) build_definitions; result=$dir/crds ;;
+    test) run_tests; result= ;;
+    *) "build_$target" ;;
+    esac
+done
+[[ -z $result ]] || echo "$result"
