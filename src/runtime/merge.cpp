@@ -1,0 +1,265 @@
+// Walks original and patch together, guided by the schema.
+#include "runtime/merge.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "api/edit.hpp"
+#include "runtime/merge_order.hpp"
+
+namespace cotrain::runtime {
+namespace {
+
+using api::editor;
+using api::ref;
+
+constexpr std::string_view patch_directive = "$patch";
+constexpr std::string_view retain_directive = "$retainKeys";
+constexpr std::string_view order_directive = "$setElementOrder/";
+constexpr std::string_view delete_directive = "$deleteFromPrimitiveList/";
+
+base::result<ref> bad(std::string message) { return base::fail(base::errc::invalid, std::move(message)); }
+
+bool is_directive(std::string_view key) {
+    return key == patch_directive || key == retain_directive || key.starts_with(order_directive) ||
+           key.starts_with(delete_directive);
+}
+
+item_list to_list(ref array) { return {array.items().begin(), array.items().end()}; }
+
+class merger {
+   public:
+    explicit merger(api::arena& memory) : memory_(memory) {}
+
+    base::result<ref> objects(ref original, ref patch, const type_info* type);
+
+   private:
+    base::result<ref> retain(editor& target, ref patch);
+    base::result<ref> member(editor& target, std::string_view key, ref patch, const field_info* field);
+    base::result<ref> lists(ref original, ref patch, const field_info* field);
+    base::result<ref> keyed_lists(ref original, ref patch, const field_info& field);
+    base::result<ref> set_order(editor& target, std::string_view key, ref order, ref patch, const field_info* field);
+    base::result<ref> delete_values(editor& target, std::string_view key, ref values);
+    void choose(editor& target, ref patch, const type_info& type);
+    ref array(const item_list& items);
+    ref cleaned(ref patch);
+
+    api::arena& memory_;
+};
+
+ref merger::array(const item_list& items) {
+    editor out = editor::array(memory_);
+    out.reserve(items.size());
+    for (const ref item : items) out.append(item);
+    return out;
+}
+
+// What a patch brings where the original has nothing: without nulls and directives.
+ref merger::cleaned(ref patch) {
+    if (patch.is_array()) {
+        item_list items;
+        bool changed = false;
+        for (const ref item : patch.items()) {
+            if (item.is_object() && item.contains(patch_directive)) {
+                changed = true;
+                continue;
+            }
+            items.push_back(cleaned(item));
+            changed = changed || !items.back().same(item);
+        }
+        return changed ? array(items) : patch;
+    }
+    if (!patch.is_object()) return patch;
+    editor out;
+    for (const auto& m : patch.members()) {
+        const bool drop = m.value.is_null() || is_directive(m.key());
+        const ref after = drop ? ref{} : cleaned(m.value);
+        if (!drop && after.same(m.value)) continue;
+        if (!out) {
+            out = editor::object(memory_);
+            for (const auto& n : patch.members()) out.set(n.key(), n.value);
+        }
+        if (drop) {
+            out.remove(m.key());
+        } else {
+            out.set(m.key(), after);
+        }
+    }
+    return out ? out.view() : patch;
+}
+
+// $retainKeys: everything else goes; the patch may only touch what it retains.
+base::result<ref> merger::retain(editor& target, ref patch) {
+    const ref keys = patch.get(retain_directive);
+    if (!keys) return ref{};
+    if (!keys.is_array()) return bad("$retainKeys must be a list");
+    const auto listed = [&](std::string_view key) {
+        return std::ranges::any_of(keys.items(), [&](ref k) { return k.as_string() == key; });
+    };
+    for (const auto& m : patch.members()) {
+        if (m.value.is_null() || is_directive(m.key()) || listed(m.key())) continue;
+        return bad("the patch sets \"" + std::string(m.key()) + "\", which its $retainKeys does not list");
+    }
+    for (std::size_t i = target.size(); i-- > 0;) {
+        const std::string key{target.view().members()[i].key()};
+        if (!listed(key)) target.remove(key);
+    }
+    return ref{};
+}
+
+// Removes from `target` the alternatives to what the patch sets.
+void merger::choose(editor& target, ref patch, const type_info& type) {
+    const auto alternative = [&](std::string_view key) {
+        switch (type.one_of) {
+            case choice::none: return false;
+            case choice::any_member: return true;
+            case choice::any_but_name: return key != "name";
+            case choice::value_or_source: return key == "value" || key == "valueFrom";
+        }
+        return false;
+    };
+    const auto sets = [&](const api::member& m) {
+        return !m.value.is_null() && !is_directive(m.key()) && alternative(m.key());
+    };
+    if (type.one_of == choice::none || std::ranges::none_of(patch.members(), sets)) return;
+    for (std::size_t i = target.size(); i-- > 0;) {
+        const std::string_view key = target.view().members()[i].key();
+        if (alternative(key) && patch.get(key).is_unset()) target.remove(std::string(key));
+    }
+}
+
+base::result<ref> merger::objects(ref original, ref patch, const type_info* type) {
+    if (const ref directive = patch.get(patch_directive)) {
+        if (directive.as_string() == "replace") return cleaned(patch);
+        if (directive.as_string() == "delete") return ref::empty_object();
+        if (directive.as_string() != "merge") return bad("$patch must be replace, merge or delete");
+    }
+    editor target = original.is_object() ? editor::of(memory_, original) : editor::object(memory_);
+    if (auto done = retain(target, patch); !done) return done;
+    if (type != nullptr) choose(target, patch, *type);
+    const auto known = [&](std::string_view key) { return type == nullptr ? nullptr : type->find(key); };
+    for (const auto& m : patch.members()) {
+        if (!m.key().starts_with(order_directive)) continue;
+        const auto key = m.key().substr(order_directive.size());
+        if (auto done = set_order(target, key, m.value, patch.get(key), known(key)); !done) return done;
+    }
+    for (const auto& m : patch.members()) {
+        if (m.key().starts_with(delete_directive)) {
+            const auto key = m.key().substr(delete_directive.size());
+            if (auto done = delete_values(target, key, m.value); !done) return done;
+        }
+        if (is_directive(m.key())) continue;
+        if (patch.contains(std::string(order_directive).append(m.key()))) continue;  // done with the order
+        if (auto done = member(target, m.key(), m.value, known(m.key())); !done) return done;
+    }
+    return target.view();
+}
+
+base::result<ref> merger::member(editor& target, std::string_view key, ref patch, const field_info* field) {
+    if (patch.is_null()) {
+        target.remove(key);
+        return ref{};
+    }
+    const ref original = target.get(key);
+    base::result<ref> merged = patch;
+    if (original.type() != patch.type() || !patch.is_container()) {
+        merged = cleaned(patch);
+    } else if (patch.is_object()) {
+        merged = objects(original, patch, field == nullptr ? nullptr : field->of);
+    } else {
+        merged = lists(original, patch, field);
+    }
+    if (!merged) return merged;
+    target.set(key, *merged);
+    return ref{};
+}
+
+base::result<ref> merger::lists(ref original, ref patch, const field_info* field) {
+    if (field == nullptr || field->rule == list_rule::replace) return patch;
+    if (original.empty() && patch.empty()) return original;
+    if (field->rule == list_rule::by_key) return keyed_lists(original, patch, *field);
+    item_list merged;
+    for (const ref list : {original, patch}) {
+        for (const ref item : list.items()) {
+            if (std::ranges::none_of(merged, [&](ref m) { return equal(m, item); })) merged.push_back(item);
+        }
+    }
+    return array(ordered(merged, to_list(patch), to_list(original), {}));
+}
+
+base::result<ref> merger::keyed_lists(ref original, ref patch, const field_info& field) {
+    item_list merged = to_list(original);
+    item_list brought;
+    bool replace = false;
+    for (const ref item : patch.items()) {
+        if (!item.is_object()) return bad(std::string(field.name) + ": items must be objects");
+        const auto directive = item.get(patch_directive).as_string();
+        if (directive.empty()) {
+            brought.push_back(item);
+        } else if (directive == "replace") {
+            replace = true;
+        } else if (directive == "delete") {
+            if (!item.contains(field.merge_key)) {
+                return bad(std::string(field.name) + ": an item to delete has no " + std::string(field.merge_key));
+            }
+            std::erase_if(merged, [&](ref m) { return same_item(item, m, field.merge_key); });
+        } else {
+            return bad(std::string(field.name) + ": $patch of an item must be replace or delete");
+        }
+    }
+    if (replace) return cleaned(array(brought));
+    const item_list before = merged;
+    for (const ref item : brought) {
+        if (!item.contains(field.merge_key)) {
+            return bad(std::string(field.name) + ": an item of the patch has no " + std::string(field.merge_key));
+        }
+        const auto found = std::ranges::find_if(merged, [&](ref m) { return same_item(item, m, field.merge_key); });
+        if (found == merged.end()) {
+            merged.push_back(cleaned(item));
+            continue;
+        }
+        auto both = objects(*found, item, field.of);
+        if (!both) return both;
+        *found = *both;
+    }
+    return array(ordered(merged, brought, before, field.merge_key));
+}
+
+// $setElementOrder/key: merges the list and then gives it this order.
+base::result<ref> merger::set_order(editor& target, std::string_view key, ref order, ref patch,
+                                    const field_info* field) {
+    if (!order.is_array()) return bad("$setElementOrder/" + std::string(key) + " must be a list");
+    const ref original = target.get(key);
+    if (!original && patch.is_unset()) return ref{};
+    const item_list before = to_list(original);
+    base::result<ref> merged = original;
+    if (!original) {
+        merged = cleaned(patch);
+    } else if (!patch.is_unset()) {
+        merged = lists(original, patch, field);
+    }
+    if (!merged) return merged;
+    const auto merge_key = field == nullptr ? std::string_view{} : field->merge_key;
+    target.set(key, array(ordered(to_list(*merged), to_list(order), before, merge_key)));
+    return ref{};
+}
+
+base::result<ref> merger::delete_values(editor& target, std::string_view key, ref values) {
+    if (!values.is_array()) return bad("$deleteFromPrimitiveList/" + std::string(key) + " must be a list");
+    item_list left = to_list(target.get(key));
+    const auto listed = [&](ref item) {
+        return std::ranges::any_of(values.items(), [&](ref v) { return equal(v, item); });
+    };
+    if (std::erase_if(left, listed) != 0) target.set(key, array(left));
+    return ref{};
+}
+
+}  // namespace
+
+base::result<ref> strategic_merge(api::arena& memory, ref original, ref patch, const type_info& type) {
+    if (!patch.is_object()) return bad("a patch must be an object, not " + std::string(to_string(patch.type())));
+    return merger{memory}.objects(original, patch, &type);
+}
+
+}  // namespace cotrain::runtime

@@ -1,0 +1,139 @@
+// The reference decodes runtimes into Go structs and writes them again; what that changes is done here on trees.
+#include "runtime/normalise.hpp"
+
+#include <string>
+
+#include "api/edit.hpp"
+#include "api/quantity.hpp"
+
+namespace cotrain::runtime {
+namespace {
+
+using api::editor;
+using api::ref;
+
+class normaliser {
+   public:
+    explicit normaliser(api::arena& memory, std::string_view path) : memory_(memory), path_(path) {}
+
+    base::result<ref> object(ref document, const type_info& type);
+
+   private:
+    base::result<ref> member(ref value, const field_info& field);
+    base::result<ref> amount(ref value);
+    base::result<ref> amounts(ref map);
+    base::result<ref> list(ref items, const field_info& field);
+
+    api::arena& memory_;
+    std::string path_;
+};
+
+bool is_zero(ref value) {
+    if (value.is_bool()) return !value.as_bool(true);
+    if (value.is_string()) return value.text().empty();
+    return value.is_number() && value.as_double() == 0.0;
+}
+
+base::result<ref> normaliser::amount(ref value) {
+    const auto text = value.text();
+    auto normal = api::normal_quantity(text);
+    if (!normal) return base::fail(std::move(normal.error()).during(path_));
+    if (value.is_string() && *normal == text) return value;
+    return ref::make_plain_string(memory_.copy(*normal));
+}
+
+base::result<ref> normaliser::amounts(ref map) {
+    if (!map.is_object()) return map;
+    if (map.empty()) return ref{};
+    editor changed;
+    const std::size_t above = path_.size();
+    for (const auto& m : map.members()) {
+        path_.append("[").append(m.key()).append("]");
+        const auto after = amount(m.value);
+        if (!after) return after;
+        path_.resize(above);
+        if (after->same(m.value)) continue;
+        if (!changed) changed = editor::of(memory_, map);
+        changed.set(m.key(), *after);
+    }
+    return changed ? changed.view() : map;
+}
+
+base::result<ref> normaliser::list(ref items, const field_info& field) {
+    if (!items.is_array()) return items;
+    if (items.empty()) return ref{};
+    if (field.of == nullptr) return items;
+    editor changed;
+    const std::size_t above = path_.size();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const ref before = items.at(i);
+        path_.append("[").append(std::to_string(i)).append("]");
+        const auto after = object(before, *field.of);
+        if (!after) return after;
+        path_.resize(above);
+        if (after->same(before)) continue;
+        if (!changed) changed = editor::of(memory_, items);
+        changed.replace(i, *after);
+    }
+    return changed ? changed.view() : items;
+}
+
+// The member's normal value; absent if it is left out.
+base::result<ref> normaliser::member(ref value, const field_info& field) {
+    switch (field.what) {
+        case form::plain: return value;
+        case form::brief: return is_zero(value) ? ref{} : value;
+        case form::amount:
+        case form::sure_amount: return amount(value);
+        case form::object: return field.of == nullptr ? value : object(value, *field.of);
+        case form::list: return list(value, field);
+        case form::map: return value.is_object() && value.empty() ? ref{} : value;
+        case form::amounts: return amounts(value);
+    }
+    return value;
+}
+
+base::result<ref> normaliser::object(ref document, const type_info& type) {
+    if (!document.is_object()) return document;
+    editor changed;
+    const auto open = [&]() -> editor& {
+        if (!changed) changed = editor::of(memory_, document);
+        return changed;
+    };
+    const std::size_t above = path_.size();
+    // Edits may happen in place: the size tells whether the member at `i` is a new one.
+    for (std::size_t i = 0; i < document.size();) {
+        const api::member m = document.members()[i];
+        const std::size_t size = document.size();
+        const field_info* const field = type.find(m.key());
+        if (m.value.is_null()) {
+            open().remove(m.key());
+        } else if (field != nullptr && field->what != form::plain) {
+            if (above != 0) path_ += '.';
+            path_.append(m.key());
+            const auto after = member(m.value, *field);
+            if (!after) return after;
+            path_.resize(above);
+            if (!*after) {
+                open().remove(m.key());
+            } else if (!after->same(m.value)) {
+                open().set(m.key(), *after);
+            }
+        }
+        if (document.size() == size) ++i;
+    }
+    for (const auto& field : type.fields) {
+        if (field.what == form::sure_amount && document.get(field.name).is_unset()) {
+            open().set(field.name, ref::make_plain_string("0"));
+        }
+    }
+    return changed ? changed.view() : document;
+}
+
+}  // namespace
+
+base::result<ref> normalise(api::arena& memory, ref document, const type_info& type, std::string_view path) {
+    return normaliser{memory, path}.object(document, type);
+}
+
+}  // namespace cotrain::runtime
