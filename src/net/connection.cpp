@@ -117,8 +117,6 @@ time_point connection::tick(time_point now) {
     return pulse_.next();
 }
 
-bool connection::saturated() const { return session_.requests_queued() > 0; }
-
 void connection::deliver() {
     if (std::exchange(delivering_, true)) return;
     // Waking someone may start requests, cancel streams or close us: lists grow while they are walked.

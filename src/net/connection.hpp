@@ -68,7 +68,8 @@ class connection final : public h2::events {
 
     // May take a request of that rank now, or soon.
     [[nodiscard]] bool usable() const { return !draining_ && !closed_ && !session_.going_away(); }
-    [[nodiscard]] bool saturated() const;
+    // … and that without waiting for another one to end.
+    [[nodiscard]] bool has_room(priority rank) const { return session_.has_room(rank); }
     [[nodiscard]] bool idle() const { return running_.empty(); }
     [[nodiscard]] bool draining() const { return draining_; }
     [[nodiscard]] const h2::session& protocol() const { return session_; }

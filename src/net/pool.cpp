@@ -63,16 +63,16 @@ bool client::impl::dispatch(const std::shared_ptr<exchange>& what) {
 }
 
 connection* client::impl::choose(priority rank) {
-    connection* best = nullptr;
+    connection* first = nullptr;
     std::size_t usable = 0;
     for (const auto& link : connections_) {
         if (!link->usable()) continue;
-        ++usable;
         // What is ordinary stays on the oldest connection; what is urgent goes wherever it need not queue.
-        if (best == nullptr || (urgent(rank) && best->saturated() && !link->saturated())) best = link.get();
+        if (!urgent(rank) || link->has_room(rank)) return link.get();
+        if (first == nullptr) first = link.get();
+        ++usable;
     }
-    const bool may_grow = usable < options_.connections_max;
-    return best != nullptr && urgent(rank) && best->saturated() && may_grow ? nullptr : best;
+    return usable < options_.connections_max ? nullptr : first;
 }
 
 void client::impl::enqueue(std::shared_ptr<exchange> what) {

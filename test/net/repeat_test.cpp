@@ -30,7 +30,7 @@ INSTANTIATE_TEST_SUITE_P(
         repeat_case{"reset_by_the_peer", {.how = h2::ending::reset, .idempotent = true, .repeats_max = 5}, false},
         repeat_case{"cancelled", {.how = h2::ending::cancelled, .idempotent = true, .repeats_max = 5}, false},
         repeat_case{"too_large", {.how = h2::ending::too_large, .idempotent = true, .repeats_max = 5}, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& each) { return each.param.name; });
 
 TEST(repeat, an_error_says_whether_the_request_may_have_been_processed) {
     const auto lost = explain({.how = h2::ending::lost, .detail = "read: Connection reset by peer"}, "server:443");

@@ -48,6 +48,7 @@ struct session_core {
     [[nodiscard]] base::result<stream_key> submit(const request& what, std::string_view scheme,
                                                   std::string_view authority);
     [[nodiscard]] stream_budget budget() const;
+    [[nodiscard]] bool has_room(priority rank) const;
     [[nodiscard]] bool can_launch() const { return accepting() && queue.next(open, budget()) != nullptr; }
     void launch();
     void start(slot& s);

@@ -21,6 +21,7 @@ void request_queue::push(queue_place& place) {
     place.after = nullptr;
     (line.tail != nullptr ? line.tail->after : line.head) = &place;
     line.tail = &place;
+    ++line.size;
     ++size_;
 }
 
@@ -29,7 +30,14 @@ void request_queue::remove(queue_place& place) {
     (place.before != nullptr ? place.before->after : line.head) = place.after;
     (place.after != nullptr ? place.after->before : line.tail) = place.before;
     place.before = place.after = nullptr;
+    --line.size;
     --size_;
+}
+
+std::size_t request_queue::ahead_of(priority rank) const {
+    std::size_t count = 0;
+    for (std::size_t i = 0; i <= static_cast<std::size_t>(rank); ++i) count += ranks_[i].size;
+    return count;
 }
 
 queue_place* request_queue::first() const {

@@ -35,11 +35,14 @@ class request_queue {
     // The next request whatever the budget, or null.
     [[nodiscard]] queue_place* first() const;
     [[nodiscard]] std::size_t size() const { return size_; }
+    // How many would go before a new request of this rank.
+    [[nodiscard]] std::size_t ahead_of(priority rank) const;
 
    private:
     struct list {
         queue_place* head = nullptr;
         queue_place* tail = nullptr;
+        std::size_t size = 0;
     };
     [[nodiscard]] list& of(const queue_place& place) { return ranks_[static_cast<std::size_t>(place.rank)]; }
 

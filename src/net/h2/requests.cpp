@@ -46,6 +46,12 @@ stream_budget session_core::budget() const {
     return {.streams = std::min(allowed, bounds.streams_max), .urgent_reserve = bounds.urgent_reserve};
 }
 
+bool session_core::has_room(priority rank) const {
+    stream_budget all = budget();
+    if (!peer_streams) all.streams = bounds.streams_max;  // nearly every peer allows as many
+    return accepting() && open + queue.ahead_of(rank) < all.usable_by(rank);
+}
+
 void session_core::launch() {
     while (accepting() && !failing) {
         queue_place* next = queue.next(open, budget());

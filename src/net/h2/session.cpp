@@ -34,6 +34,7 @@ void session::tick(std::uint64_t now_s) { core_->flood.tick(now_s); }
 
 std::size_t session::streams_open() const { return core_->open; }
 std::size_t session::requests_queued() const { return core_->queue.size(); }
+bool session::has_room(priority rank) const { return core_->has_room(rank); }
 std::uint32_t session::peer_streams_max() const { return core_->peer_streams.value_or(0); }
 bool session::going_away() const { return !core_->accepting(); }
 

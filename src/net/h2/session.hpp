@@ -139,6 +139,8 @@ class session {
 
     [[nodiscard]] std::size_t streams_open() const;
     [[nodiscard]] std::size_t requests_queued() const;
+    // Client: a request of this rank submitted now would get a stream without waiting for another one to end.
+    [[nodiscard]] bool has_room(priority rank) const;
     [[nodiscard]] std::uint32_t peer_streams_max() const;  // 0 until the peer's SETTINGS came
     [[nodiscard]] bool going_away() const;
 
