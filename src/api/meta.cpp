@@ -1,0 +1,69 @@
+// Reading metadata, and the beginnings of objects to apply.
+#include "api/meta.hpp"
+
+#include <algorithm>
+
+namespace cotrain::api {
+
+bool object_meta::has_finalizer(std::string_view finalizer) const {
+    return std::ranges::any_of(finalizers.items(), [&](ref f) { return f.as_string() == finalizer; });
+}
+
+const owner_reference* object_meta::controller() const {
+    const auto found = std::ranges::find_if(owner_references, &owner_reference::controller);
+    return found == owner_references.end() ? nullptr : &*found;
+}
+
+bool object_meta::controlled_by(std::string_view owner_uid) const {
+    const owner_reference* const owner = controller();
+    return owner != nullptr && owner->uid == owner_uid && !owner_uid.empty();
+}
+
+object_meta decode_meta(const place& object) {
+    object_meta meta;
+    const place in = object.object("metadata");
+    if (!in) return meta;
+    in.read("name", meta.name);
+    in.read("generateName", meta.generate_name);
+    in.read("namespace", meta.ns);
+    in.read("uid", meta.uid);
+    in.read("resourceVersion", meta.resource_version);
+    in.read("generation", meta.generation);
+    in.read_string_map("labels", meta.labels);
+    in.read_string_map("annotations", meta.annotations);
+    in.read_array("finalizers", meta.finalizers);
+    in.read("creationTimestamp", meta.creation_time);
+    in.read("deletionTimestamp", meta.deletion_time);
+    const place owners = in.array("ownerReferences");
+    meta.owner_references.resize(owners.size());
+    for (std::size_t i = 0; i < owners.size(); ++i) {
+        const place from = owners.object_item(i);
+        owner_reference& owner = meta.owner_references[i];
+        from.read("apiVersion", owner.api_version);
+        from.read("kind", owner.kind);
+        from.read("name", owner.name);
+        from.read("uid", owner.uid);
+        from.read("controller", owner.controller);
+        from.read("blockOwnerDeletion", owner.block_owner_deletion);
+    }
+    return meta;
+}
+
+ref controller_reference(arena& memory, std::string_view api_version, std::string_view kind, const object_meta& owner) {
+    editor out = editor::object(memory);
+    out.set("apiVersion", api_version).set("kind", kind).set("name", owner.name).set("uid", owner.uid);
+    out.set("controller", true).set("blockOwnerDeletion", true);
+    return out;
+}
+
+editor new_object(arena& memory, std::string_view api_version, std::string_view kind, std::string_view name,
+                  std::string_view ns) {
+    editor out = editor::object(memory);
+    out.set("apiVersion", api_version).set("kind", kind);
+    editor meta = out.ensure_object("metadata");
+    meta.set("name", name);
+    if (!ns.empty()) meta.set("namespace", ns);
+    return out;
+}
+
+}  // namespace cotrain::api

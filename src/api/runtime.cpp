@@ -1,0 +1,100 @@
+// Reading runtimes of both kinds.
+#include "api/runtime.hpp"
+
+#include "api/names.hpp"
+#include "api/pod_shape.hpp"
+
+namespace cotrain::api {
+
+namespace {
+
+torch_policy decode_torch(const place& from) {
+    torch_policy out;
+    out.num_proc_per_node = decode_process_count(from, "numProcPerNode");
+    const place targets = from.object("envInjection").array("targets");
+    out.env_injection.resize(targets.size());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        const place target = targets.object_item(i);
+        target.read("jobName", out.env_injection[i].job_name);
+        target.read_strings("containerNames", out.env_injection[i].container_names);
+    }
+    return out;
+}
+
+mpi_policy decode_mpi(const place& from) {
+    mpi_policy out;
+    out.ssh_auth_mount_path = names::ssh_auth_mount_path_default;
+    from.read("numProcPerNode", out.num_proc_per_node);
+    from.read("sshAuthMountPath", out.ssh_auth_mount_path);
+    from.read("runLauncherAsNode", out.run_launcher_as_node);
+    std::string_view name;
+    from.read("mpiImplementation", name);
+    const place implementation = from.member("mpiImplementation");
+    if (name.empty()) return out;
+    for (const auto i : {mpi_implementation::open_mpi, mpi_implementation::intel, mpi_implementation::mpich}) {
+        if (name != to_string(i)) continue;
+        out.implementation = i;
+        return out;
+    }
+    implementation.expected("OpenMPI, Intel or MPICH");
+    return out;
+}
+
+ml_policy decode_ml(const place& from) {
+    ml_policy out;
+    from.read("numNodes", out.num_nodes);
+    if (const place torch = from.object("torch")) out.torch = decode_torch(torch);
+    if (const place mpi = from.object("mpi")) out.mpi = decode_mpi(mpi);
+    if (from.object("jax")) out.jax.emplace();
+    if (from.object("xgboost")) out.xgboost.emplace();
+    if (const place flux = from.object("flux")) {
+        flux.read("numProcPerNode", out.flux.emplace().num_proc_per_node);
+    }
+    return out;
+}
+
+pod_group_policy decode_pod_groups(const place& from) {
+    pod_group_policy out;
+    if (const place coscheduling = from.object("coscheduling")) {
+        coscheduling.read("scheduleTimeoutSeconds", out.coscheduling.emplace().schedule_timeout_seconds);
+    }
+    if (const place volcano = from.object("volcano")) {
+        volcano.read_object("networkTopology", out.volcano.emplace().network_topology);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string_view to_string(mpi_implementation i) {
+    switch (i) {
+        case mpi_implementation::open_mpi: return "OpenMPI";
+        case mpi_implementation::intel: return "Intel";
+        case mpi_implementation::mpich: return "MPICH";
+    }
+    return {};
+}
+
+bool training_runtime::cluster_wide() const { return kind == names::cluster_training_runtime_kind; }
+
+base::result<training_runtime> decode_training_runtime(ref document) {
+    const std::string_view kind = document.get("kind").as_string(names::training_runtime_kind);
+    decoding outcome(kind);
+    const place root(outcome, document);
+    training_runtime out;
+    out.document = document;
+    if (!document.is_object()) root.expected("an object");
+    root.read("kind", out.kind);
+    out.meta = decode_meta(root);
+    const place spec = root.object("spec");
+    if (const place ml = spec.object("mlPolicy")) out.ml = decode_ml(ml);
+    if (const place groups = spec.object("podGroupPolicy")) out.pod_groups = decode_pod_groups(groups);
+    const place job_set = spec.object("template");
+    check_job_set_template(job_set);
+    job_set.read_object("metadata", out.template_metadata);
+    job_set.read_object("spec", out.template_spec);
+    if (!outcome.ok()) return outcome.fail();
+    return out;
+}
+
+}  // namespace cotrain::api
