@@ -160,7 +160,7 @@ class judge {
         } else if (schema.pattern != nullptr && !schema.pattern->matches(value.text())) {
             report(at, fault::invalid, fmt::format("{}: must match '{}'", shown(value), schema.pattern->text));
         } else if (schema.format == value_format::date_time && !is_date_time(value.text())) {
-            report(at, fault::invalid, fmt::format("{}: must be a time like 2006-01-02T15:04:05Z", shown(value)));
+            report(at, fault::type, fmt::format("{}: must be a time like 2006-01-02T15:04:05Z", shown(value)));
         }
         if (!schema.one_of.empty() && !std::ranges::contains(schema.one_of, value.text())) {
             std::string options;
@@ -196,10 +196,12 @@ class judge {
 
     // Each value that occurs more than once is reported where it occurs the second time.
     void find_duplicates(const node& schema, ref list, const place& at) {
+        const auto is_keyless = [](ref item) { return !item.is_object() && !item.is_null(); };
+        // Their type is wrong already, and keys are not looked at.
+        if (schema.list == list_type::map && std::ranges::any_of(list.items(), is_keyless)) return;
         std::unordered_map<std::string, unsigned> seen;
         seen.reserve(list.size());
         for (std::size_t i = 0; i < list.size(); ++i) {
-            if (schema.list == list_type::map && !list.at(i).is_object()) continue;  // its type is wrong already
             if (++seen[key_of(schema, list.at(i))] != 2) continue;
             report(at.item(i), fault::duplicate, shown_key(schema, list.at(i)));
         }

@@ -29,6 +29,7 @@ bool same_objects(const node* schema, ref a, ref b, set_order order) {
 
 bool same_keyed(const node& list, ref a, ref b, set_order order) {
     const keyed_items others = index_items(list, b);
+    if (others.size() != index_items(list, a).size()) return false;  // keys may occur twice
     return std::ranges::all_of(a.items(), [&](ref item) {
         const auto other = others.find(key_of(list, item));
         return other != others.end() && same(list.items.get(), item, other->second, order);
