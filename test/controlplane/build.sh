@@ -89,7 +89,7 @@ watched() {
     ((code != 0)) || return 0
     grep -v -e '^go: downloading' -e '^[-a-zA-Z0-9_./]*$' "$work/log" | tail -n 5 >&2 || true
     if grep -q -e 'dial tcp' -e 'no such host' -e 'i/o timeout' "$work/log"; then
-        die "$what: the Go module proxy cannot be reached; this needs a network once, or GOPROXY set to a mirror"
+        die "$what: the Go module proxy cannot be reached; this needs a network once, or another GOPROXY"
     fi
     die "$what: the build failed, see above"
 }
@@ -200,18 +200,19 @@ run_tests() {
     "$go" test -count=1 ./cmd/controlplane ./internal/...
 }
 
-[[ $jobs =~ ^[1-9][0-9]*$ ]] || die "COTRAIN_JOBS=$jobs: give a number of compilers"
+usage() { say "$*"; exit 2; }
+[[ $jobs =~ ^[1-9][0-9]*$ ]] || usage "COTRAIN_JOBS=$jobs: give a number of compilers"
 (($# > 0)) || set -- base
 for target; do
     case $target in
     base | jobset | reference | path | test) ;;
     help | -h | --help) sed -n '2,/^set /{/^set /d;s/^# \{0,1\}//;p}' "$0"; exit 0 ;;
-    *) say "no target '$target'; there are base, jobset, reference, path, test"; exit 2 ;;
+    *) usage "no target '$target'; there are base, jobset, reference, path, test" ;;
     esac
 done
 
 dir=$cache/kube-$(digest "$here"/go.{mod,sum} "$here"/cmd/kube/*.go $(sources_of_launcher))
-mkdir -p "$dir/bin" "$dir/keys" || die "cannot write to $cache; set COTRAIN_CACHE to a directory that can be written"
+mkdir -p "$dir/bin" "$dir/keys" 2>/dev/null || die "cannot write to $cache; set COTRAIN_CACHE to a directory that can be written"
 exec 9>"$cache/controlplane.lock"
 if ! flock -n 9; then
     say "another build is running; waiting for it"

@@ -137,13 +137,10 @@ func (c *Cluster) run(ctx context.Context, part *part) error {
 	}()
 	defer ended(nil)
 	if err := part.ready(alive); err != nil {
-		reason := context.Cause(alive)
 		if !started.Alive() {
-			reason = errors.New(started.Reason())
-		} else if reason == nil {
-			reason = err
+			err = errors.New(started.Reason())
 		}
-		return fmt.Errorf("%s did not become ready: %w\n  %s", part.name, reason, started.LogTail(logTailLines))
+		return fmt.Errorf("%s did not become ready: %w\n  %s", part.name, err, started.LogTail(logTailLines))
 	}
 	return nil
 }
