@@ -2,6 +2,8 @@
 
 readonly cache=${COTRAIN_CACHE:-$HOME/.cache/cotrain}
 readonly jobs=$(nproc)
+# A distribution's Go may be older than the Kubernetes sources want: it fetches the toolchain that go.mod names.
+export GOTOOLCHAIN=${GOTOOLCHAIN:-auto}
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }

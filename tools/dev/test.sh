@@ -46,10 +46,10 @@ run_tests() {
 
 # One API server for the whole run; the launcher stops it whatever happens.
 run_against_apiserver() {
-  local bin
-  bin=$(test/controlplane/build.sh base) || die "the API server could not be built, see above"
-  say "kube-apiserver + etcd: $("$bin/controlplane" version 2>/dev/null || echo "$bin")"
-  run_suite 'against kube-apiserver' "$bin/controlplane" exec --audit -- \
+  local bin crds
+  bin=$(test/controlplane/build.sh base | tail -n 1) || die "the API server could not be built, see above"
+  crds=$(test/controlplane/build.sh path | tail -n 1)
+  run_suite 'kube-apiserver' "$bin/controlplane" exec --dir build/controlplane --audit --crds "$crds" -- \
     build/dev/test/integration_test --gtest_brief=1 --gtest_filter="$1"
 }
 
