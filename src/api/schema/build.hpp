@@ -14,7 +14,7 @@
 namespace cotrain::api::schema {
 
 enum class presence : bool { optional, required };
-inline constexpr presence required = presence::required;
+inline constexpr presence mandatory = presence::required;
 
 // Each word returns the type, changed; types are values, and a type made from another leaves that one alone.
 class type_builder {

@@ -11,7 +11,7 @@ type_builder container_name() { return text().size(1, dns_subdomain_characters_m
 // `extra` are members that only one of the dialects has.
 type_builder container_list(std::initializer_list<field> extra) {
     std::vector<field> fields{
-        {"name", container_name(), "Name of a container of the job.", required},
+        {"name", container_name(), "Name of a container of the job.", mandatory},
         {"env", env_list(), "Variables, merged over the runtime's. Not for the trainer's or initializers' containers."},
         {"volumeMounts", named("VolumeMount", common_list_items_max), "Mounts, merged over the runtime's."},
     };
@@ -50,7 +50,7 @@ type_builder job_patches() {
         {"spec", object({{"template", pod, "Changes to the Pod template."}}), "Changes to the Job."},
     });
     const type_builder replicated = object({
-        {"name", container_name(), "Name of a job of the runtime.", required},
+        {"name", container_name(), "Name of a job of the runtime.", mandatory},
         {"template", job, "Changes to the Job's template."},
     });
     return list(replicated).size({}, replicated_jobs_max).keyed_by("name");
@@ -81,7 +81,7 @@ type_builder runtime_patches() {
     });
     const type_builder patch = object({
         {"manager", text().size(1, dns_subdomain_characters_max).immutable(),
-         "Who owns this entry: a domain-prefixed path, such as kueue.x-k8s.io/manager.", required},
+         "Who owns this entry: a domain-prefixed path, such as kueue.x-k8s.io/manager.", mandatory},
         {"time", time(), "When the entry was written last; set at admission."},
         {"trainingRuntimeSpec", object({{"template", job_set, "Changes to the JobSet's template."}}),
          "Changes to the runtime's specification."},
@@ -90,9 +90,9 @@ type_builder runtime_patches() {
 }
 
 type_builder pod_template_overrides() {
-    const type_builder target = object({{"name", container_name(), "Name of a job of the runtime.", required}});
+    const type_builder target = object({{"name", container_name(), "Name of a job of the runtime.", mandatory}});
     const type_builder entry = object({
-        {"targetJobs", list(target).size({}, replicated_jobs_max).atomic(), "Jobs to change.", required},
+        {"targetJobs", list(target).size({}, replicated_jobs_max).atomic(), "Jobs to change.", mandatory},
         {"metadata", template_metadata(), "Labels and annotations of the Pods."},
         {"spec", override_spec(), "The part of the Pods' specification that may be changed."},
     });

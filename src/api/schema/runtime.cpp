@@ -11,8 +11,8 @@ type_builder env_injection() {
             .unique()
             .rule("!self.exists(c, c == 'node')", "containerNames must not name node, which gets the variables always");
     const type_builder target = object({
-        {"jobName", text().size(1, dns_subdomain_characters_max), "Name of a job of the template.", required},
-        {"containerNames", containers, "Containers and init containers of that job.", required},
+        {"jobName", text().size(1, dns_subdomain_characters_max), "Name of a job of the template.", mandatory},
+        {"containerNames", containers, "Containers and init containers of that job.", mandatory},
     });
     return object({{"targets", list(target).size({}, env_targets_max).keyed_by("jobName"), "Jobs, by name."}});
 }

@@ -8,7 +8,7 @@ namespace {
 type_builder runtime_ref() {
     return object({
         {"name", text().size(1, dns_subdomain_characters_max),
-         "Name of the runtime. A TrainingRuntime must be in the TrainJob's namespace.", required},
+         "Name of the runtime. A TrainingRuntime must be in the TrainJob's namespace.", mandatory},
         {"apiGroup", text().size({}, dns_subdomain_characters_max).fallback(R"("trainer.kubeflow.org")"),
          "API group of the runtime."},
         {"kind", text().size({}, dns_subdomain_characters_max).fallback(R"("ClusterTrainingRuntime")"),
@@ -56,11 +56,11 @@ type_builder conditions() {
     const type_builder type = text().size({}, condition_type_characters_max).pattern(condition_type_pattern);
     const type_builder reason = text().size(1, condition_reason_characters_max).pattern(condition_reason_pattern);
     const type_builder condition = object({
-        {"type", type, "What the condition is about.", required},
-        {"status", text().one_of({"True", "False", "Unknown"}), "Whether it is so.", required},
-        {"reason", reason, "Why, for programs.", required},
-        {"message", text().size({}, condition_message_characters_max), "Why, for people.", required},
-        {"lastTransitionTime", time(), "When the status changed last.", required},
+        {"type", type, "What the condition is about.", mandatory},
+        {"status", text().one_of({"True", "False", "Unknown"}), "Whether it is so.", mandatory},
+        {"reason", reason, "Why, for programs.", mandatory},
+        {"message", text().size({}, condition_message_characters_max), "Why, for people.", mandatory},
+        {"lastTransitionTime", time(), "When the status changed last.", mandatory},
         {"observedGeneration", int64().at_least(0), "The generation that was looked at."},
     });
     return list(condition).size({}, conditions_max).keyed_by("type");
@@ -69,12 +69,12 @@ type_builder conditions() {
 type_builder jobs_status() {
     const type_builder count = int32().at_least(0);
     const type_builder job = object({
-        {"name", text().size(1, dns_subdomain_characters_max), "Name of the replicated job.", required},
-        {"ready", count, "Jobs whose Pods are all ready or completed.", required},
-        {"succeeded", count, "Jobs that completed.", required},
-        {"failed", count, "Jobs that failed.", required},
-        {"active", count, "Jobs with a Pod that is pending or running.", required},
-        {"suspended", count, "Jobs that are suspended.", required},
+        {"name", text().size(1, dns_subdomain_characters_max), "Name of the replicated job.", mandatory},
+        {"ready", count, "Jobs whose Pods are all ready or completed.", mandatory},
+        {"succeeded", count, "Jobs that completed.", mandatory},
+        {"failed", count, "Jobs that failed.", mandatory},
+        {"active", count, "Jobs with a Pod that is pending or running.", mandatory},
+        {"suspended", count, "Jobs that are suspended.", mandatory},
     });
     return list(job).size({}, replicated_jobs_max).keyed_by("name");
 }
@@ -82,8 +82,8 @@ type_builder jobs_status() {
 type_builder trainer_status() {
     const type_builder short_text = text().size(1, metric_characters_max);
     const type_builder metric = object({
-        {"name", short_text, "What is measured, such as loss.", required},
-        {"value", short_text, "The measure, as a text.", required},
+        {"name", short_text, "What is measured, such as loss.", mandatory},
+        {"value", short_text, "The measure, as a text.", mandatory},
     });
     return object({
                       {"progressPercentage", int32().between(0, 100), "How much of the training is done."},
@@ -105,7 +105,7 @@ type_builder train_job_spec() {
                   "managedBy must be trainer.kubeflow.org/trainjob-controller or kueue.x-k8s.io/multikueue")
             .immutable();
     return object({
-        {"runtimeRef", runtime_ref().immutable(), "The runtime that this TrainJob is made from.", required},
+        {"runtimeRef", runtime_ref().immutable(), "The runtime that this TrainJob is made from.", mandatory},
         {"initializer", initializer().immutable(), "What to download before the training starts."},
         {"trainer", trainer().immutable(), "What to train with, and on how many nodes."},
         {"runtimePatches", runtime_patches(), "Changes to the runtime's template, one entry for each manager."},
