@@ -1,0 +1,73 @@
+// Watch decoding in bytes a second, managedFields included: from the line to what the store takes in.
+#include <benchmark/benchmark.h>
+
+#include <stdexcept>
+#include <string>
+
+#include "support/watch_samples.hpp"
+#include "watch/kinds.hpp"
+#include "watch/object_view.hpp"
+#include "watch/skip.hpp"
+
+namespace {
+
+using namespace cotrain;
+
+void count(benchmark::State& state, std::size_t bytes) {
+    state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * bytes));
+    state.counters["event_bytes"] = static_cast<double>(bytes);
+}
+
+void train_job(benchmark::State& state, const std::string& object) {
+    const std::string line = test::watch_line("MODIFIED", object);
+    watch::train_job_reader reader;
+    for (auto _ : state) {
+        watch::event_view event;
+        if (!watch::decode_event(line, event, &reader) || reader.failure()) throw std::runtime_error("not decoded");
+        benchmark::DoNotOptimize(reader);
+    }
+    count(state, line.size());
+}
+
+void new_train_job(benchmark::State& state) { train_job(state, test::new_train_job({})); }
+void running_train_job(benchmark::State& state) { train_job(state, test::running_train_job({})); }
+
+void job_set(benchmark::State& state) {
+    const std::string line = test::watch_line("MODIFIED", test::job_set_of({}, "u", "7"));
+    watch::job_set_reader reader;
+    for (auto _ : state) {
+        watch::event_view event;
+        if (!watch::decode_event(line, event, &reader) || reader.failure()) throw std::runtime_error("not decoded");
+        benchmark::DoNotOptimize(reader);
+    }
+    count(state, line.size());
+}
+
+// A foreign object of 10 KB, of which only metadata counts.
+void foreign_config_map(benchmark::State& state) {
+    std::string object = R"({"metadata":{"name":"c","namespace":"n","uid":"u","resourceVersion":"5"},"data":{"k":")";
+    object.append(10'000, 'x').append(R"("}})");
+    const std::string line = test::watch_line("ADDED", object);
+    for (auto _ : state) {
+        watch::event_view event;
+        if (!watch::decode_event(line, event)) throw std::runtime_error("not decoded");
+        benchmark::DoNotOptimize(event);
+    }
+    count(state, line.size());
+}
+
+void skip(benchmark::State& state) {
+    const std::string text = test::job_set_of({}, "u", "7");
+    const auto level = static_cast<watch::skip_level>(state.range(0));
+    for (auto _ : state)
+        benchmark::DoNotOptimize(watch::skip_container_at(level, text.data() + 1, text.data() + text.size(), '}'));
+    count(state, text.size());
+}
+
+BENCHMARK(new_train_job);
+BENCHMARK(running_train_job);
+BENCHMARK(job_set);
+BENCHMARK(foreign_config_map);
+BENCHMARK(skip)->ArgName("level")->Arg(0)->Arg(1)->Arg(2);
+
+}  // namespace

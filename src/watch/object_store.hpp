@@ -1,0 +1,167 @@
+// Watched objects of one kind in small records, found by name, by owner and by group.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "watch/object_body.hpp"
+#include "watch/slot_index.hpp"
+#include "watch/text_table.hpp"
+#include "watch/uid.hpp"
+
+namespace cotrain::watch {
+
+// Names one stay of one object: once it left the store, its handles find nothing, whoever has its place.
+struct handle {
+    std::uint32_t slot = ~0U;
+    std::uint32_t generation = 0;
+
+    [[nodiscard]] bool operator==(const handle&) const = default;
+};
+
+// What an update changed, as bits; 0 needs no reconcile.
+enum change : std::uint8_t {
+    nothing = 0,
+    added = 1,
+    removed = 2,
+    spec_changed = 4,    // also owner, group, suspension, deletion
+    status_changed = 8,  // conditions or counts
+    replaced = 16        // another object of the same name: the old one is gone
+};
+
+struct object_record {
+    uid id;
+    uid owner;                     // of the controlling owner
+    std::uint64_t version = 0;     // resourceVersion as a number (KEP-5504); 0: it was none
+    std::uint64_t print = 0;       // of everything that matters
+    union {                        //
+        object_body* body;         // what is known in full …
+        std::uint64_t counts = 0;  // … or, collapsed, the print of its counts
+    };
+    text_id key = no_text;    // "namespace/name"
+    text_id group = no_text;  // the key of its owner, or what it was put under
+    std::uint32_t before = ~0U;
+    std::uint32_t after = ~0U;  // in the group
+    std::uint32_t created = 0;
+    std::uint32_t finished = 0;  // when complete or failed became true
+    std::uint32_t generation = 0;
+    std::uint16_t epoch = 0;
+    bool used : 1 = false;
+    bool collapsed : 1 = false;
+    bool suspend : 1 = false;
+    bool deleting : 1 = false;
+    bool complete : 1 = false;
+    bool failed : 1 = false;
+    bool past_deadline : 1 = false;
+    bool troubled : 1 = false;
+    bool linked : 1 = false;
+
+    [[nodiscard]] bool terminal() const { return complete || failed; }
+};
+
+// Two of these, a key and its places in indexes have to fit into the 256 bytes that a finished job may cost.
+static_assert(sizeof(object_record) <= 88);
+
+class object_store {
+   public:
+    // Texts are shared between stores: a TrainJob and its JobSet have the same key.
+    explicit object_store(text_table& texts) : texts_(texts) {}
+    ~object_store();
+    object_store(const object_store&) = delete;
+    object_store& operator=(const object_store&) = delete;
+
+    struct outcome {
+        handle at;
+        std::uint8_t changes = nothing;
+    };
+    // Takes an object in. One that is older than what is known of the same object only counts as seen.
+    outcome upsert(const projection& p);
+    // The object is gone; false if it is not here, or a namesake is.
+    bool remove(std::string_view ns, std::string_view name, std::string_view uid);
+    bool remove(handle h);
+    // Keeps of a finished object only what its record holds. An upsert of the same state leaves it so.
+    void collapse(handle h);
+
+    // A new picture begins: what is not upserted from now on is gone when it is complete.
+    void begin_picture();
+    // Removes what the picture did not show. `gone` is called with each key and record before it goes.
+    template <class F>
+    std::size_t sweep(F gone) {
+        std::size_t count = 0;
+        for (std::uint32_t s = 0; s < slots_; ++s) {
+            if (!at(s).used || at(s).epoch == epoch_) continue;
+            gone(std::as_const(at(s)));
+            remove(handle{s, at(s).generation});
+            ++count;
+        }
+        return count;
+    }
+
+    [[nodiscard]] const object_record* get(handle h) const;
+    [[nodiscard]] std::optional<handle> find(std::string_view ns, std::string_view name) const;
+    [[nodiscard]] std::optional<handle> find(text_id key) const;
+    // What is known in full; null if it is collapsed.
+    [[nodiscard]] const object_body* body(handle h) const;
+    [[nodiscard]] std::uint64_t counts_print(const object_record& r) const;
+
+    // All objects of a group: those a key owns (compare owner uids!), or that were put under it.
+    template <class F>
+    void for_each_of(text_id group, F visit) const {
+        if (group == no_text) return;
+        if (const auto own = find(group); own && at(own->slot).group == group) visit(*own, at(own->slot));
+        std::uint32_t s = groups_.find(group, group_of());
+        while (s != slot_index::none) {
+            const std::uint32_t following = at(s).after;
+            visit(handle{s, at(s).generation}, at(s));
+            s = following;
+        }
+    }
+    template <class F>
+    void for_each(F visit) const {
+        for (std::uint32_t s = 0; s < slots_; ++s)
+            if (at(s).used) visit(handle{s, at(s).generation}, at(s));
+    }
+
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] std::size_t memory_bytes() const;
+
+   private:
+    static constexpr std::uint32_t chunk_records = 256;
+
+    [[nodiscard]] object_record& at(std::uint32_t s) const { return chunks_[s / chunk_records][s % chunk_records]; }
+    [[nodiscard]] auto key_of() const {
+        return [this](std::uint32_t s) { return at(s).key; };
+    }
+    [[nodiscard]] auto group_of() const {
+        return [this](std::uint32_t s) { return at(s).group; };
+    }
+    [[nodiscard]] std::uint32_t new_slot();
+    outcome insert(const projection& p, const prints& seen);
+    void fill(std::uint32_t s, const projection& p, const prints& seen);
+    void move_to_group(std::uint32_t s, const projection& p);
+    void free_body(object_record& r);
+    void link(std::uint32_t s);
+    void unlink(std::uint32_t s);
+
+    text_table& texts_;
+    std::vector<std::unique_ptr<object_record[]>> chunks_;
+    slot_index by_key_;
+    slot_index groups_;  // group → its first record
+    std::uint32_t slots_ = 0;
+    std::uint32_t free_ = slot_index::none;
+    std::size_t size_ = 0;
+    std::uint16_t epoch_ = 1;
+    mutable std::string scratch_;  // a key being looked up: finding allocates nothing
+};
+
+// "namespace/name"; of cluster-wide objects "/name".
+void write_key(std::string& out, std::string_view ns, std::string_view name);
+// The group of TrainJobs that use a runtime: "ClusterTrainingRuntime//name" or "TrainingRuntime/ns/name".
+[[nodiscard]] std::string runtime_key(std::string_view kind, std::string_view ns, std::string_view name);
+
+}  // namespace cotrain::watch
