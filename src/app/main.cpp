@@ -1,13 +1,54 @@
 // The command line: picks the subcommand and hands over.
+#include <array>
 #include <cstdio>
-#include <string_view>
+#include <string>
+#include <vector>
 
-int main(int argc, char** argv) {
-    const std::string_view command = argc > 1 ? argv[1] : "help";
-    if (command == "version") {
-        std::puts("cotrain " COTRAIN_VERSION);
-        return 0;
-    }
-    std::fputs("usage: cotrain version\n", command == "help" ? stdout : stderr);
-    return command == "help" ? 0 : 2;
+#include "app/command.hpp"
+
+namespace cotrain::app {
+
+namespace {
+
+int run_version(arguments) {
+    std::puts("cotrain " COTRAIN_VERSION);
+    return 0;
 }
+
+int run_help(arguments words);
+
+constexpr std::array commands{
+    command{"demo", "show what this version does, on this machine alone", run_demo},
+    command{"probe", "reach the cluster of a kubeconfig: version, who we are, which definitions it has", run_probe},
+    command{"version", "print the version", run_version},
+    command{"help", "this text", run_help},
+};
+
+int run_help(arguments) {
+    std::puts("usage: cotrain COMMAND [options]\n");
+    for (const command& each : commands)
+        std::printf("  %-9.*s %.*s\n", static_cast<int>(each.name.size()), each.name.data(),
+                    static_cast<int>(each.help.size()), each.help.data());
+    std::puts("\nExit codes: 0 done, 1 failed, 2 used wrongly.");
+    return 0;
+}
+
+}  // namespace
+
+int used_wrongly(std::string_view why) {
+    std::fprintf(stderr, "cotrain: %.*s\n", static_cast<int>(why.size()), why.data());
+    return 2;
+}
+
+static int run(std::vector<std::string_view> words) {
+    if (words.empty()) return used_wrongly("no command given; 'cotrain help' lists them");
+    if (words[0] == "--help" || words[0] == "-h") words[0] = "help";
+    if (words[0] == "--version") words[0] = "version";
+    for (const command& each : commands)
+        if (each.name == words[0]) return each.run(arguments(words).subspan(1));
+    return used_wrongly("no command '" + std::string(words[0]) + "'; 'cotrain help' lists them");
+}
+
+}  // namespace cotrain::app
+
+int main(int argc, char** argv) { return cotrain::app::run({argv + 1, argv + argc}); }

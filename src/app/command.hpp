@@ -1,0 +1,24 @@
+// What main knows of a subcommand: its name, a line of help, and the function that runs it.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+namespace cotrain::app {
+
+using arguments = std::span<const std::string_view>;
+
+// Exit codes: 0 done, 1 failed, 2 used wrongly.
+struct command {
+    std::string_view name;
+    std::string_view help;
+    int (*run)(arguments);
+};
+
+int run_demo(arguments words);
+int run_probe(arguments words);
+
+// "cotrain: <why>" on standard error; returns 2.
+int used_wrongly(std::string_view why);
+
+}  // namespace cotrain::app
