@@ -44,7 +44,8 @@ class transport {
     asio::ip::tcp::socket socket_;
     std::optional<tls::engine> secured_;
     base::byte_queue received_{read_bytes};
-    base::byte_queue sending_{write_retain_bytes};  // stable while the kernel takes from it, whatever the engine appends meanwhile
+    base::byte_queue sending_{
+        write_retain_bytes};  // stable while the kernel takes from it, whatever the engine appends meanwhile
 };
 
 }  // namespace cotrain::net
