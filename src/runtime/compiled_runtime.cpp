@@ -1,0 +1,36 @@
+// Normalises, freezes and renders a runtime once.
+#include "runtime/compiled_runtime.hpp"
+
+#include <utility>
+
+#include "api/edit.hpp"
+#include "api/names.hpp"
+#include "api/yaml.hpp"
+#include "runtime/normalise.hpp"
+#include "runtime/schema.hpp"
+
+namespace cotrain::runtime {
+
+base::result<std::shared_ptr<const compiled_runtime>> compiled_runtime::compile(api::ref document) {
+    api::arena scratch;
+    const auto normal = normalise(scratch, document, schema::training_runtime, {});
+    if (!normal) return base::fail(normal.error());
+    api::editor kept = api::editor::of(scratch, *normal);
+    if (!kept) return base::fail(base::errc::invalid, "a runtime must be an object");
+    kept.remove("status");
+    // Bookkeeping of the API server, and larger than all the rest.
+    if (api::editor metadata = kept.child("metadata")) metadata.remove("managedFields");
+
+    std::shared_ptr<compiled_runtime> made(new compiled_runtime);
+    const api::ref own = api::deep_copy(made->memory_, kept);
+    auto decoded = api::decode_training_runtime(api::freeze(made->memory_, own));
+    if (!decoded) return base::fail(std::move(decoded.error()));
+    made->runtime_ = std::move(*decoded);
+
+    api::editor data = api::editor::object(made->memory_);
+    data.set(api::names::snapshot_key, api::to_yaml(own));
+    made->snapshot_data_ = api::freeze(made->memory_, data);
+    return made;
+}
+
+}  // namespace cotrain::runtime

@@ -1,0 +1,31 @@
+// Sums over pod sets.
+#include "runtime/gang.hpp"
+
+#include <limits>
+#include <string>
+
+namespace cotrain::runtime {
+
+base::result<gang> gang_of(const info& i) {
+    gang out;
+    const std::int64_t pods = i.pods();
+    if (pods > std::numeric_limits<std::int32_t>::max()) {
+        return base::fail(base::errc::invalid,
+                          "a gang of " + std::to_string(pods) + " pods is more than a PodGroup counts");
+    }
+    out.members = static_cast<std::int32_t>(pods);
+    for (const auto& set : i.pod_sets()) {
+        auto one = pod_requests(i.pod_spec_view(set));
+        if (!one) return base::fail(std::move(one.error()).during("job " + std::string(set.name)));
+        one->multiply(set.pods());
+        out.resources.add(*one);
+    }
+    return out;
+}
+
+void scale_trainer(info& i, const api::train_job& job) {
+    if (!job.spec.trainer || !job.spec.trainer->num_nodes) return;
+    if (pod_set* const set = i.trainer()) set->count = *job.spec.trainer->num_nodes;
+}
+
+}  // namespace cotrain::runtime

@@ -1,0 +1,168 @@
+// Builds the info: patched template, pod sets, merged resources.
+#include "runtime/info.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "runtime/patches.hpp"
+#include "runtime/resources.hpp"
+
+namespace cotrain::runtime {
+namespace {
+
+using api::editor;
+using api::ref;
+namespace names = api::names;
+
+std::string_view ancestor_of(ref replicated_job) {
+    return replicated_job.get({"template", "metadata", "labels", names::ancestor_label}).as_string();
+}
+
+std::int32_t to_count(ref number, std::int32_t otherwise) {
+    const auto value = number.as_int();
+    if (!value) return otherwise;
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(*value, INT32_MIN, INT32_MAX));
+}
+
+}  // namespace
+
+info::info(api::arena& memory, const compiled_runtime& runtime, const api::train_job& job)
+    : memory_(&memory), runtime_(&runtime), job_name_(job.meta.name) {
+    if (!job.spec.trainer) return;
+    command_ = job.spec.trainer->command;
+    args_ = job.spec.trainer->args;
+}
+
+base::result<info> info::make(api::arena& memory, const compiled_runtime& runtime, const api::train_job& job) {
+    info made(memory, runtime, job);
+    const ref metadata = runtime.runtime().template_metadata;
+    const auto patched =
+        apply_patches(memory, {runtime.spec(), metadata.get("labels"), metadata.get("annotations")}, job);
+    if (!patched) return base::fail(patched.error());
+    made.spec_ = patched->spec.is_object() ? editor::of(memory, patched->spec) : editor::object(memory);
+    made.labels_ = patched->labels;
+    made.annotations_ = patched->annotations;
+    made.subdomain_ = made.spec_.get({"network", "subdomain"}).as_string(job.meta.name);
+    made.list_pod_sets();
+    if (auto laid = made.lay_resources(job); !laid) return base::fail(std::move(laid.error()));
+    return made;
+}
+
+void info::list_pod_sets() {
+    const ref jobs = spec_.get("replicatedJobs");
+    pod_sets_.reserve(jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const ref job = jobs.at(i);
+        pod_set set;
+        set.name = job.get("name").as_string();
+        set.ancestor = ancestor_of(job);
+        set.index = i;
+        set.count = std::max(to_count(job.get({"template", "spec", "parallelism"}), 1), 1);
+        set.replicas = to_count(job.get("replicas"), 1);
+        pod_sets_.push_back(std::move(set));
+    }
+    if (trainer() == nullptr) {  // the earlier dialect has no labels
+        if (pod_set* const node = find(names::node)) node->ancestor = names::ancestor_trainer;
+    }
+    for (auto& set : pod_sets_) {
+        if (set.ancestor == names::ancestor_trainer || set.ancestor == names::ancestor_dataset ||
+            set.ancestor == names::ancestor_model) {
+            set.replicas = 1;
+        }
+        if (set.ancestor == names::ancestor_trainer && ml() != nullptr) {
+            set.count = std::max(ml()->num_nodes.value_or(1), 1);
+        }
+    }
+}
+
+// resourcesPerNode goes where the training happens: to the trainer, and to MPI's nodes when the launcher is one.
+base::result<> info::lay_resources(const api::train_job& job) {
+    if (!job.spec.trainer || !job.spec.trainer->resources_per_node.is_object()) return {};
+    const bool launcher_is_node = ml() != nullptr && ml()->mpi && ml()->mpi->run_launcher_as_node;
+    for (const auto& set : pod_sets_) {
+        const bool trains = set.ancestor == names::ancestor_trainer || (launcher_is_node && set.name == names::node);
+        if (!trains) continue;
+        const ref before = container_view(set, names::node);
+        if (!before) continue;
+        const auto merged = merge_resources(*memory_, before.get("resources"), job.spec.trainer->resources_per_node,
+                                            "spec.trainer.resourcesPerNode");
+        if (!merged) return base::fail(merged.error());
+        find_container(set, names::node).set_resources(*merged);
+    }
+    return {};
+}
+
+pod_set* info::find(std::string_view name) {
+    const auto found = std::ranges::find(pod_sets_, name, &pod_set::name);
+    return found == pod_sets_.end() ? nullptr : &*found;
+}
+
+const pod_set* info::find(std::string_view name) const {
+    const auto found = std::ranges::find(pod_sets_, name, &pod_set::name);
+    return found == pod_sets_.end() ? nullptr : &*found;
+}
+
+pod_set* info::trainer() {
+    const auto found = std::ranges::find(pod_sets_, names::ancestor_trainer, &pod_set::ancestor);
+    return found == pod_sets_.end() ? nullptr : &*found;
+}
+
+const pod_set* info::trainer() const {
+    const auto found = std::ranges::find(pod_sets_, names::ancestor_trainer, &pod_set::ancestor);
+    return found == pod_sets_.end() ? nullptr : &*found;
+}
+
+std::int64_t info::pods() const {
+    std::int64_t sum = 0;
+    for (const auto& set : pod_sets_) sum += set.pods();
+    return sum;
+}
+
+editor info::replicated_job(const pod_set& set) const {
+    editor spec = spec_;
+    return spec.child("replicatedJobs").child(set.index);
+}
+
+editor info::job_spec(const pod_set& set) const { return replicated_job(set).ensure_object({"template", "spec"}); }
+
+editor info::pod_template(const pod_set& set) const { return job_spec(set).ensure_object("template"); }
+
+editor info::pod_spec(const pod_set& set) const { return pod_template(set).ensure_object("spec"); }
+
+ref info::pod_spec_view(const pod_set& set) const {
+    return spec_.get("replicatedJobs").at(set.index).get({"template", "spec", "template", "spec"});
+}
+
+container info::find_container(const pod_set& set, std::string_view name) const {
+    for (const std::string_view list : {"containers", "initContainers"}) {
+        if (!pod_spec_view(set).get(list).find_by("name", name)) continue;
+        return container{pod_spec(set).child(list).entry("name", name)};
+    }
+    return {};
+}
+
+ref info::container_view(const pod_set& set, std::string_view name) const {
+    return pod_spec_view(set).get("containers").find_by("name", name);
+}
+
+container info::trainer_container() {
+    const pod_set* const set = trainer();
+    if (set == nullptr || !container_view(*set, names::node)) return {};
+    return find_container(*set, names::node);
+}
+
+ref info::trainer_resources() const {
+    const pod_set* const set = trainer();
+    return set == nullptr ? ref{} : container_view(*set, names::node).get("resources");
+}
+
+std::string info::master_host() const {
+    const pod_set* const set = trainer();
+    std::string host(job_name_);
+    host.append("-").append(set == nullptr ? names::node : set->name).append("-0-0");
+    return host;
+}
+
+std::string info::master_address() const { return master_host().append(".").append(subdomain_); }
+
+}  // namespace cotrain::runtime

@@ -1,0 +1,29 @@
+// Children: named after their TrainJob, owned by it.
+#include "runtime/object.hpp"
+
+#include "api/json.hpp"
+#include "api/meta.hpp"
+
+namespace cotrain::runtime {
+
+std::string child_name(const api::train_job& job, std::string_view suffix) {
+    std::string name(job.meta.name);
+    name.append(suffix);
+    return name;
+}
+
+api::editor new_child(api::arena& memory, const api::resource_type& type, std::string_view name,
+                      const api::train_job& job) {
+    api::editor child = api::new_object(memory, type.api_version, type.kind, name, job.meta.ns);
+    child.ensure_object("metadata")
+        .ensure_array("ownerReferences")
+        .append(
+            api::controller_reference(memory, api::names::trainer_api_version, api::names::train_job_kind, job.meta));
+    return child;
+}
+
+object finish(const api::resource_type& type, std::string_view name, const api::editor& document) {
+    return {&type, std::string(name), api::to_json(document.view())};
+}
+
+}  // namespace cotrain::runtime

@@ -1,0 +1,111 @@
+// Merges what a TrainJob wants changed into its runtime's template.
+#include "runtime/patches.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "runtime/merge.hpp"
+#include "runtime/normalise.hpp"
+#include "runtime/schema.hpp"
+
+namespace cotrain::runtime {
+namespace {
+
+using api::editor;
+using api::ref;
+
+ref overlay(api::arena& memory, ref below, ref above) {
+    if (above.empty()) return below;
+    if (below.empty()) return above;
+    editor both = editor::of(memory, below);
+    for (const auto& m : above.members()) both.set(m.key(), m.value);
+    return both;
+}
+
+// Jobs that the patch brought along stand behind those of the runtime.
+ref in_order(api::arena& memory, ref jobs, ref order) {
+    const auto place = [&](ref job) {
+        return order.index_by("name", job.get("name").as_string()).value_or(order.size());
+    };
+    if (std::ranges::is_sorted(jobs.items(), {}, place)) return jobs;
+    std::vector<ref> sorted(jobs.items().begin(), jobs.items().end());
+    std::ranges::stable_sort(sorted, {}, place);
+    editor out = editor::array(memory);
+    for (const ref job : sorted) out.append(job);
+    return out;
+}
+
+// The API type has a pointer here: "" takes the account away instead of meaning nothing.
+void drop_empty_accounts(editor jobs, ref patch_jobs) {
+    for (const ref patch : patch_jobs.items()) {
+        const ref account = patch.get({"template", "spec", "template", "spec", "serviceAccountName"});
+        if (!account.is_string() || !account.text().empty()) continue;
+        editor job = jobs.entry("name", patch.get("name").as_string());
+        if (!job) continue;
+        if (editor merged = job.child({"template", "spec", "template", "spec"})) merged.remove("serviceAccountName");
+    }
+}
+
+base::result<> apply_runtime_patch(api::arena& memory, patched_template& now, const api::runtime_patch& patch,
+                                   const std::string& path) {
+    const ref wanted = patch.training_runtime_spec.get("template");
+    now.labels = overlay(memory, now.labels, wanted.get({"metadata", "labels"}));
+    now.annotations = overlay(memory, now.annotations, wanted.get({"metadata", "annotations"}));
+    const ref spec = wanted.get("spec");
+    if (!spec.is_object()) return {};
+    const auto normal = normalise(memory, spec, schema::job_set_spec_patch, path);
+    if (!normal) return base::fail(normal.error());
+    const ref order = now.spec.get("replicatedJobs");
+    auto merged = strategic_merge(memory, now.spec, *normal, schema::job_set_spec);
+    if (!merged) return base::fail(std::move(merged.error()).during(path));
+    editor changed = editor::of(memory, *merged);
+    if (const ref jobs = changed.get("replicatedJobs")) changed.set("replicatedJobs", in_order(memory, jobs, order));
+    if (editor jobs = changed.child("replicatedJobs")) drop_empty_accounts(jobs, spec.get("replicatedJobs"));
+    now.spec = changed;
+    return {};
+}
+
+base::result<> apply_override(api::arena& memory, patched_template& now, const api::pod_template_override& wanted,
+                              const std::string& path) {
+    editor patch = editor::object(memory);
+    if (wanted.metadata.is_object()) patch.set("metadata", wanted.metadata);
+    if (wanted.spec.is_object()) patch.set("spec", wanted.spec);
+    const auto normal = normalise(memory, api::freeze(memory, patch), schema::pod_template, path);
+    if (!normal) return base::fail(normal.error());
+    editor spec = editor::of(memory, now.spec);
+    editor jobs = spec.child("replicatedJobs");
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const auto name = jobs.at(i).get("name").as_string();
+        const bool targeted = wanted.target_jobs.empty() || std::ranges::contains(wanted.target_jobs, name);
+        if (!targeted) continue;
+        editor pods = jobs.child(i).ensure_object({"template", "spec"});
+        const ref before = pods.ensure_object("template");
+        auto merged = strategic_merge(memory, before, *normal, schema::pod_template);
+        if (!merged) return base::fail(std::move(merged.error()).during(path));
+        if (!merged->same(before)) pods.set("template", *merged);
+    }
+    now.spec = spec;
+    return {};
+}
+
+}  // namespace
+
+base::result<patched_template> apply_patches(api::arena& memory, const patched_template& before,
+                                             const api::train_job& job) {
+    patched_template now = before;
+    std::size_t index = 0;
+    for (const auto& patch : job.spec.runtime_patches) {
+        const std::string path =
+            "spec.runtimePatches[" + std::to_string(index++) + "].trainingRuntimeSpec.template.spec";
+        if (auto done = apply_runtime_patch(memory, now, patch, path); !done) return base::fail(done.error());
+    }
+    index = 0;
+    for (const auto& wanted : job.spec.pod_template_overrides) {
+        const std::string path = "spec.podTemplateOverrides[" + std::to_string(index++) + "]";
+        if (auto done = apply_override(memory, now, wanted, path); !done) return base::fail(done.error());
+    }
+    return now;
+}
+
+}  // namespace cotrain::runtime

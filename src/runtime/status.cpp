@@ -1,0 +1,137 @@
+// Transitions: terminal stays terminal, the first terminal condition wins (contract, difference 1).
+#include "runtime/status.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "base/error.hpp"
+
+namespace cotrain::runtime {
+namespace {
+
+using api::condition;
+using api::condition_status;
+using api::train_job_status;
+namespace names = api::names;
+
+condition make_condition(std::string_view type, condition_status status, std::string_view reason,
+                         std::string_view message) {
+    condition c;
+    c.type = type;
+    c.status = status;
+    c.reason = reason;
+    c.message = message;
+    return c;
+}
+
+bool terminal(const api::job_set& set) {
+    return api::is_true(set.conditions, names::job_set_completed) ||
+           api::is_true(set.conditions, names::job_set_failed);
+}
+
+// Takes away a Failed that has no ground: the runtime is supported after all, or the JobSet, which is older than the
+// condition and was never replaced, has not failed. What a vanished JobSet left behind stays.
+void drop_groundless_failure(train_job_status& status, const status_input& in, const api::job_set* own) {
+    const condition* const failure = api::find_condition(status.conditions, names::failed);
+    if (failure == nullptr || failure->reason == names::reason_deadline) return;
+    const bool supported_again = failure->reason == names::reason_not_supported && in.runtime_supported;
+    const bool made_up = own != nullptr && !terminal(*own) && own->meta.creation_time &&
+                         *own->meta.creation_time <= failure->last_transition_time;
+    if (supported_again || made_up) api::remove_condition(status.conditions, names::failed);
+}
+
+void set_suspended(train_job_status& status, const api::train_job& job, api::seconds_time now) {
+    if (job.spec.suspend) {
+        api::set_condition(
+            status.conditions,
+            make_condition(names::suspended, condition_status::yes, names::reason_suspended, names::message_suspended),
+            now);
+    } else if (api::is_true(status.conditions, names::suspended)) {
+        api::set_condition(
+            status.conditions,
+            make_condition(names::suspended, condition_status::no, names::reason_resumed, names::message_resumed), now);
+    }
+}
+
+// When the job has had its time; nothing if it has no deadline or its clock stands.
+std::optional<api::micros_time> deadline_of(const api::train_job& job, const train_job_status& status) {
+    if (job.spec.active_deadline_seconds <= 0 || job.spec.suspend || !job.meta.creation_time) return std::nullopt;
+    api::seconds_time start = *job.meta.creation_time;
+    const condition* const suspended = api::find_condition(status.conditions, names::suspended);
+    if (suspended != nullptr && suspended->status == condition_status::no) start = suspended->last_transition_time;
+    // Beyond the calendar's end there is no deadline.
+    constexpr std::int64_t seconds_max = 100LL * 365 * 24 * 3600;
+    if (job.spec.active_deadline_seconds > seconds_max) return std::nullopt;
+    return api::micros_time{start + std::chrono::seconds{job.spec.active_deadline_seconds}};
+}
+
+void set_trouble(train_job_status& status, const status_input& in) {
+    if (!in.trouble || is_finished(status)) {
+        api::remove_condition(status.conditions, names::resources_ready);
+        return;
+    }
+    const std::string message = base::one_line(in.trouble->second, condition_message_bytes_max);
+    api::set_condition(status.conditions,
+                       make_condition(names::resources_ready, condition_status::no, in.trouble->first, message),
+                       to_seconds(in.now));
+    // Columns show the last condition: it is to be one that says how the job fares.
+    const auto place = std::ranges::find(status.conditions, names::resources_ready, &condition::type);
+    std::rotate(status.conditions.begin(), place, place + 1);
+}
+
+}  // namespace
+
+bool managed_elsewhere(const api::train_job& job) {
+    return !job.spec.managed_by.empty() && job.spec.managed_by != names::managed_by_self;
+}
+
+bool is_finished(const train_job_status& status) {
+    return api::is_true(status.conditions, names::complete) || api::is_true(status.conditions, names::failed);
+}
+
+bool runtime_supported(const api::runtime_ref& runtime) {
+    return runtime.api_group == names::trainer_group &&
+           (runtime.kind == names::training_runtime_kind || runtime.kind == names::cluster_training_runtime_kind);
+}
+
+status_outcome next_status(const status_input& in, const status_reporter& report) {
+    status_outcome out;
+    out.status = in.job.status;
+    const api::job_set* const own =
+        in.job_set != nullptr && in.job_set->meta.controlled_by(in.job.meta.uid) ? in.job_set : nullptr;
+    const api::seconds_time now = to_seconds(in.now);
+
+    drop_groundless_failure(out.status, in, own);
+    if (!in.runtime_supported && !is_finished(out.status)) {
+        const auto& wanted = in.job.spec.runtime;
+        const std::string message =
+            "unsupported runtime: " + std::string(wanted.kind) + "." + std::string(wanted.api_group);
+        api::set_condition(out.status.conditions,
+                           make_condition(names::failed, condition_status::yes, names::reason_not_supported, message),
+                           now);
+    }
+    set_suspended(out.status, in.job, now);
+    if (own != nullptr) report(out.status, *own);
+
+    if (!is_finished(out.status)) {
+        const auto deadline = deadline_of(in.job, out.status);
+        if (deadline && *deadline <= in.now) {
+            api::set_condition(
+                out.status.conditions,
+                make_condition(names::failed, condition_status::yes, names::reason_deadline, names::message_deadline),
+                now);
+        } else {
+            out.wake_at = deadline;
+        }
+    }
+    const condition* const failure = api::find_condition(out.status.conditions, names::failed);
+    const bool overdue =
+        failure != nullptr && failure->status == condition_status::yes && failure->reason == names::reason_deadline;
+    out.delete_job_set = overdue && own != nullptr;
+    out.finished = is_finished(out.status);
+    out.wants_children = !out.finished && in.runtime_supported;
+    set_trouble(out.status, in);
+    return out;
+}
+
+}  // namespace cotrain::runtime

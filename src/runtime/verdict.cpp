@@ -1,0 +1,74 @@
+// Puts findings into words.
+#include "runtime/verdict.hpp"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "api/json.hpp"
+
+namespace cotrain::runtime {
+
+std::string finding::text() const {
+    std::string out = path;
+    switch (what) {
+        case fault::invalid: out.append(": Invalid value: ").append(value); break;
+        case fault::forbidden: out.append(": Forbidden"); break;
+        case fault::required: out.append(": Required value"); break;
+        case fault::internal: out.append(": Internal error"); break;
+    }
+    if (!detail.empty()) out.append(": ").append(detail);
+    return out;
+}
+
+// The same fault found twice is one.
+void verdict::add(finding f) {
+    if (!std::ranges::contains(errors, f)) errors.push_back(std::move(f));
+}
+
+void verdict::invalid(std::string path, api::ref value, std::string detail) {
+    add({fault::invalid, std::move(path), api::to_json(value), std::move(detail)});
+}
+
+void verdict::invalid(std::string path, std::string_view text_value, std::string detail) {
+    invalid(std::move(path), api::ref::make_string(text_value), std::move(detail));
+}
+
+void verdict::invalid(std::string path, std::int64_t value, std::string detail) {
+    add({fault::invalid, std::move(path), std::to_string(value), std::move(detail)});
+}
+
+void verdict::forbidden(std::string path, std::string detail) {
+    add({fault::forbidden, std::move(path), {}, std::move(detail)});
+}
+
+std::string verdict::message() const {
+    if (errors.size() == 1) return errors.front().text();
+    std::string out = "[";
+    for (const auto& e : errors) {
+        if (out.size() > 1) out.append(", ");
+        out.append(e.text());
+    }
+    return out.append("]");
+}
+
+bool review::changed(std::string_view member) const {
+    if (before == nullptr) return true;
+    const api::ref was = before->document.get({"spec", member});
+    const api::ref is = job.document.get({"spec", member});
+    return was.is_unset() ? !is.is_unset() : !equal(was, is);
+}
+
+void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserved, verdict& out) {
+    std::set<std::string_view> found;
+    for (const api::ref entry : env.items()) {
+        const auto name = entry.get("name").as_string();
+        if (std::ranges::contains(reserved, name)) found.insert(name);
+    }
+    if (found.empty()) return;
+    std::string listed;
+    for (const auto name : found) listed.append(listed.empty() ? "" : " ").append(name);
+    out.invalid("spec.trainer.env", env, "must not have reserved envs, invalid envs configured: [" + listed + "]");
+}
+
+}  // namespace cotrain::runtime

@@ -1,0 +1,70 @@
+// What validation finds: errors with the path of the field, in the API server's words, and warnings.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/jobset.hpp"
+#include "api/trainjob.hpp"
+#include "api/tree.hpp"
+
+namespace cotrain::runtime {
+
+enum class fault : std::uint8_t { invalid, forbidden, required, internal };
+
+struct finding {
+    fault what = fault::invalid;
+    std::string path;    // "spec.trainer.env"
+    std::string value;   // JSON, with fault::invalid
+    std::string detail;  // what must be
+
+    // "spec.trainer.numNodes: Invalid value: 0: must be …"
+    [[nodiscard]] std::string text() const;
+    [[nodiscard]] bool operator==(const finding&) const = default;
+};
+
+struct verdict {
+    std::vector<finding> errors;
+    std::vector<std::string> warnings;
+
+    [[nodiscard]] bool accepted() const { return errors.empty(); }
+    void add(finding f);
+    void invalid(std::string path, api::ref value, std::string detail);
+    void invalid(std::string path, std::string_view text_value, std::string detail);
+    void invalid(std::string path, std::int64_t value, std::string detail);
+    void forbidden(std::string path, std::string detail);
+    void warn(std::string text) { warnings.push_back(std::move(text)); }
+    // All errors as one message: alone as it is, several as "[a, b]".
+    [[nodiscard]] std::string message() const;
+};
+
+// What is known of a PriorityClass that a runtime names.
+enum class presence : std::uint8_t { unknown, exists, missing, unreadable };
+
+struct known_class {
+    std::string_view name;
+    presence state = presence::unknown;
+};
+
+// A review of a TrainJob: what plugins' validate() gets beside the info of the runtime with the job's patches.
+struct review {
+    const api::train_job& job;
+    const api::train_job* before = nullptr;  // on update
+    const api::job_set* job_set = nullptr;   // the one of the job's name
+    std::span<const known_class> priority_classes{};
+
+    [[nodiscard]] bool creating() const { return before == nullptr; }
+    // Whether rules that the reference does not have apply: on create and to what an update changes, never to an
+    // object that is being deleted (contract, §6).
+    [[nodiscard]] bool added_rules(bool changed) const { return !job.meta.deleting() && (creating() || changed); }
+    // Whether the member of spec differs from before.
+    [[nodiscard]] bool changed(std::string_view member) const;
+};
+
+// Variables that a framework sets itself may not stand in spec.trainer.env.
+void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserved, verdict& out);
+
+}  // namespace cotrain::runtime
