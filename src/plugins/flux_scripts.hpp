@@ -1,0 +1,33 @@
+// The two shell scripts that prepare and start Flux, and the certificate its brokers share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+
+namespace cotrain::plugins {
+
+// What the scripts are made of.
+struct flux_settings {
+    std::string main_host;    // first pod: leads the brokers
+    std::string host_prefix;  // "job-node-0-"
+    std::string domain;       // "sub.namespace.svc.cluster.local"
+    std::string view_image;   // carries Flux
+    std::string network_device;
+    std::string queue_policy;
+    std::int64_t nodes = 1;
+    std::int64_t tasks_per_node = 1;
+    std::int64_t gpus_per_node = 0;
+};
+
+// For the init container: configures the brokers and copies Flux into the shared volume.
+[[nodiscard]] std::string flux_init_script(const flux_settings& s);
+// For the trainer's container: starts the brokers; the leader runs the command it is given as arguments.
+[[nodiscard]] std::string flux_entrypoint_script(const flux_settings& s);
+
+// A CURVE certificate derived from the job's UID: the same for all pods, and on every reconcile.
+[[nodiscard]] base::result<std::string> flux_certificate(std::string_view job_name, std::string_view job_uid);
+
+}  // namespace cotrain::plugins

@@ -1,0 +1,128 @@
+// Builds the JobSet from the filled-in template and folds its status back.
+#include "plugins/jobset.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "api/names.hpp"
+#include "runtime/guards.hpp"
+
+namespace cotrain::plugins {
+namespace {
+
+using api::editor;
+using api::ref;
+namespace names = api::names;
+
+std::uint32_t natural(std::int32_t count) { return static_cast<std::uint32_t>(std::max(count, 0)); }
+
+void set_count(editor spec, std::string_view member, std::int32_t count) {
+    if (spec.get(member).as_int() != count) spec.set(member, count);
+}
+
+// Jobs with a role are one replica each.
+void set_replicas(const runtime::info& i, const runtime::pod_set& set) {
+    const ref now = i.spec().get("replicatedJobs").at(set.index).get("replicas");
+    if (now.as_int() != set.replicas) i.replicated_job(set).set("replicas", set.replicas);
+}
+
+void fill_initializer(const runtime::info& i, std::string_view role, const api::initializer_source* source) {
+    for (const auto& set : i.pod_sets()) {
+        if (set.ancestor != role) continue;
+        set_replicas(i, set);
+        if (source == nullptr || !i.container_view(set, role)) continue;
+        runtime::container c = i.find_container(set, role);
+        if (source->storage_uri) c.put_env(names::env_storage_uri, *source->storage_uri);
+        c.put_env_list(source->env);
+        if (source->has_secret) c.add_secret_env(source->secret_name);
+    }
+}
+
+void fill_trainer(const runtime::info& i, const api::train_job& job) {
+    const bool launcher_is_node = i.ml() != nullptr && i.ml()->mpi && i.ml()->mpi->run_launcher_as_node;
+    for (const auto& set : i.pod_sets()) {
+        const bool trains = set.ancestor == names::ancestor_trainer;
+        if (trains) set_replicas(i, set);
+        if (!trains && !(launcher_is_node && set.name == names::node)) continue;
+        if (!i.container_view(set, names::node)) continue;
+        runtime::container c = i.find_container(set, names::node);
+        if (trains) {
+            if (job.spec.trainer && job.spec.trainer->image) c.set_image(*job.spec.trainer->image);
+            if (i.command().is_array()) c.set_command(i.command());
+            if (i.args().is_array()) c.set_args(i.args());
+        }
+        if (job.spec.trainer) c.put_env_list(job.spec.trainer->env);
+    }
+}
+
+template <class List>
+void put_all(editor metadata, std::string_view member, const List& entries) {
+    if (entries.empty()) return;
+    editor map = metadata.ensure_object(member);
+    for (const auto& [key, value] : entries) map.set(key, value);
+}
+
+}  // namespace
+
+base::result<> jobset::identify_pod_network(runtime::info& i, const api::train_job& job) const {
+    for (auto& set : i.pod_sets()) {
+        set.hosts =
+            runtime::endpoints(job.meta.name, set.name, i.subdomain(), natural(set.replicas), natural(set.count));
+    }
+    return {};
+}
+
+base::result<> jobset::sync_parallelism(runtime::info& i) const {
+    for (const auto& set : i.pod_sets()) {
+        const editor spec = i.job_spec(set);
+        set_count(spec, "parallelism", set.count);
+        set_count(spec, "completions", set.count);
+    }
+    return {};
+}
+
+base::result<> jobset::build(runtime::info& i, const api::train_job& job, const runtime::observed& seen,
+                             runtime::object_list& out) const {
+    const api::job_set* const existing = seen.job_set;
+    if (existing != nullptr) {
+        if (!existing->meta.controlled_by(job.meta.uid)) return runtime::foreign_child(names::job_set, job.meta.name);
+        // Running jobs are not touched: the JobSet's template is immutable then.
+        if (!job.spec.suspend && !existing->suspend) return {};
+    }
+    fill_initializer(i, names::ancestor_dataset, job.spec.dataset ? &*job.spec.dataset : nullptr);
+    fill_initializer(i, names::ancestor_model, job.spec.model ? &*job.spec.model : nullptr);
+    fill_trainer(i, job);
+    for (const auto& set : i.pod_sets()) {
+        if (i.pod_labels.empty() && i.pod_annotations.empty()) break;
+        const editor metadata = i.pod_template(set).ensure_object("metadata");
+        put_all(metadata, "labels", i.pod_labels);
+        put_all(metadata, "annotations", i.pod_annotations);
+    }
+    i.spec().set("suspend", job.spec.suspend);
+
+    editor set = runtime::new_child(i.memory(), names::job_set, job.meta.name, job);
+    if (!i.labels().empty()) set.ensure_object("metadata").set("labels", i.labels());
+    if (!i.annotations().empty()) set.ensure_object("metadata").set("annotations", i.annotations());
+    set.set("spec", i.spec());
+    out.push_back(runtime::finish(names::job_set, job.meta.name, set));
+    return {};
+}
+
+void jobset::report_status(api::train_job_status& status, const api::job_set& children, api::seconds_time now) const {
+    const auto carry = [&](std::string_view theirs, std::string_view ours, std::string_view other) {
+        const api::condition* const said = api::find_condition(children.conditions, theirs);
+        if (said == nullptr || said->status != api::condition_status::yes) return;
+        if (api::is_true(status.conditions, other)) return;  // the first terminal condition wins
+        api::condition c = *said;
+        c.type = ours;
+        api::set_condition(status.conditions, std::move(c), now);
+    };
+    carry(names::job_set_completed, names::complete, names::failed);
+    carry(names::job_set_failed, names::failed, names::complete);
+    status.jobs.clear();
+    for (const auto& j : children.jobs) {
+        status.jobs.push_back({std::string(j.name), j.ready, j.succeeded, j.failed, j.active, j.suspended});
+    }
+}
+
+}  // namespace cotrain::plugins

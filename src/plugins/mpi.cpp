@@ -1,0 +1,212 @@
+// Volumes, mounts and environment of launcher and nodes; the Secret and the ConfigMap they mount.
+#include "plugins/mpi.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "api/json.hpp"
+#include "api/names.hpp"
+#include "plugins/encode.hpp"
+#include "plugins/mpi_env.hpp"
+#include "runtime/guards.hpp"
+#include "runtime/resources.hpp"
+
+namespace cotrain::plugins {
+namespace {
+
+using api::editor;
+using api::ref;
+namespace names = api::names;
+
+constexpr std::int32_t key_mode = 0400;          // for files of the Secret that have no mode of their own
+constexpr std::int32_t private_key_mode = 0640;  // readable for the group: images run sshd as other users
+constexpr std::int32_t public_key_mode = 0644;
+constexpr std::int32_t hostfile_mode = 0444;
+
+const api::mpi_policy* policy_of(const runtime::info& i) {
+    return i.ml() != nullptr && i.ml()->mpi ? &*i.ml()->mpi : nullptr;
+}
+
+bool is_host(const runtime::pod_set& set, const api::mpi_policy& policy) {
+    return set.name == names::node || (policy.run_launcher_as_node && set.name == names::launcher);
+}
+
+// The launcher is one pod; numNodes, the job's or the runtime's, counts the nodes (contract, difference 18).
+void scale(runtime::info& i, const api::train_job& job, const api::mpi_policy& policy) {
+    runtime::pod_set* const launcher = i.find(names::launcher);
+    runtime::pod_set* const node = i.find(names::node);
+    if (launcher != nullptr) launcher->count = 1;
+    if (node == nullptr) return;
+    std::optional<std::int32_t> nodes = i.ml()->num_nodes;
+    if (job.spec.trainer && job.spec.trainer->num_nodes) nodes = job.spec.trainer->num_nodes;
+    if (!nodes) return;
+    node->count = policy.run_launcher_as_node ? std::max(*nodes - 1, 1) : *nodes;
+}
+
+// The first container "node" of a job that trains or is called node: its GPUs are meant by numProcPerNode 1.
+ref node_resources(const runtime::info& i) {
+    for (const auto& set : i.pod_sets()) {
+        if (set.name != names::node && set.ancestor != names::ancestor_trainer) continue;
+        if (const ref c = i.container_view(set, names::node)) return c.get("resources");
+    }
+    return {};
+}
+
+std::int64_t slots_of(const runtime::info& i, const api::train_job& job, const api::mpi_policy& policy) {
+    if (job.spec.trainer) {
+        const api::process_count& wanted = job.spec.trainer->num_proc_per_node;
+        if (wanted.is_number()) return wanted.count;
+        if (wanted.kind == api::process_count::form::cpu)
+            return std::max<std::int64_t>(runtime::cpus_of(node_resources(i)), 1);
+    }
+    if (policy.num_proc_per_node != 1) return policy.num_proc_per_node;
+    return std::max<std::int64_t>(runtime::gpus_of(node_resources(i)), 1);
+}
+
+void put_file(editor items, std::string_view key, std::string_view path, std::int32_t mode) {
+    items.append_object().set("key", key).set("path", path).set("mode", mode);
+}
+
+void put_key_volume(editor pod_spec, const api::train_job& job) {
+    editor secret = runtime::put_volume(pod_spec, names::ssh_auth_volume, "secret");
+    secret.set("secretName", runtime::child_name(job, names::ssh_auth_suffix)).set("defaultMode", key_mode);
+    editor items = secret.ensure_array("items");
+    put_file(items, names::ssh_private_key, "id_rsa", private_key_mode);
+    put_file(items, names::ssh_public_key, "id_rsa.pub", public_key_mode);
+    put_file(items, names::ssh_public_key, "authorized_keys", public_key_mode);
+}
+
+void put_hostfile_volume(editor pod_spec, const api::train_job& job) {
+    editor map = runtime::put_volume(pod_spec, names::hostfile_volume, "configMap");
+    map.set("name", runtime::child_name(job, names::hostfile_suffix));
+    put_file(map.ensure_array("items"), names::hostfile_key, names::hostfile_key, hostfile_mode);
+}
+
+std::uint64_t hostfile_bytes(const runtime::info& i, const api::mpi_policy& policy, std::size_t suffix) {
+    std::uint64_t bytes = 0;
+    for (const auto& set : i.pod_sets()) {
+        if (is_host(set, policy)) bytes += set.hosts.bytes(suffix);
+    }
+    return bytes;
+}
+
+// Empty, or why the hostfile is too large for a ConfigMap (contract, difference 5).
+std::string hostfile_excess(const runtime::info& i, const api::mpi_policy& policy, std::size_t suffix) {
+    if (hostfile_bytes(i, policy, suffix) <= runtime::config_bytes_max) return {};
+    std::uint64_t room = runtime::config_bytes_max;
+    std::uint64_t fitting = 0;
+    std::uint64_t hosts = 0;
+    for (const auto& set : i.pod_sets()) {
+        if (!is_host(set, policy)) continue;
+        hosts += set.hosts.size();
+        const std::uint64_t here = set.hosts.fitting(room, suffix);
+        fitting += here;
+        room = here == set.hosts.size() ? room - set.hosts.bytes(suffix) : 0;
+    }
+    return "a hostfile of " + std::to_string(hosts) + " hosts does not fit a ConfigMap (" +
+           std::to_string(runtime::config_bytes_max) + " bytes): at most " + std::to_string(fitting) +
+           " hosts with these names fit";
+}
+
+// The hosts stream straight into the text: names need no escaping, only the newlines do.
+runtime::object hostfile_map(const runtime::info& i, const api::train_job& job, const api::mpi_policy& policy,
+                             std::string suffix) {
+    suffix.replace(suffix.size() - 1, 1, "\\n");
+    const std::string map_name = runtime::child_name(job, names::hostfile_suffix);
+    const editor head = runtime::new_child(i.memory(), names::config_map, map_name, job);
+    std::string json;
+    json.reserve(512 + map_name.size() * 2 + hostfile_bytes(i, policy, suffix.size()));
+    api::append_json(json, head);
+    json.pop_back();
+    json.append(R"(,"data":{")").append(names::hostfile_key).append(R"(":")");
+    for (const auto& set : i.pod_sets()) {
+        if (is_host(set, policy)) set.hosts.append_lines(json, suffix);
+    }
+    json.append(R"("}})");
+    return {&names::config_map, map_name, std::move(json)};
+}
+
+base::result<runtime::object> key_secret(const runtime::info& i, const api::train_job& job,
+                                         const runtime::observed& seen) {
+    if (!seen.make_ssh_key) return base::fail(base::errc::internal, "no source of ssh keys");
+    const auto key = seen.make_ssh_key();
+    if (!key) return base::fail(key.error());
+    const std::string secret_name = runtime::child_name(job, names::ssh_auth_suffix);
+    editor secret = runtime::new_child(i.memory(), names::secret, secret_name, job);
+    secret.set("type", names::ssh_secret_type).set("immutable", true);
+    secret.ensure_object("data")
+        .set(names::ssh_private_key, base64(key->private_pem))
+        .set(names::ssh_public_key, base64(key->public_line));
+    return runtime::finish(names::secret, secret_name, secret);
+}
+
+}  // namespace
+
+base::result<> mpi::enforce_ml_policy(runtime::info& i, const api::train_job& job) const {
+    const api::mpi_policy* const policy = policy_of(i);
+    if (policy == nullptr) return {};
+    scale(i, job, *policy);
+    for (const auto& set : i.pod_sets()) {
+        const bool launches = set.name == names::launcher;
+        if (set.name != names::node && !launches) continue;
+        const editor pod_spec = i.pod_spec(set);
+        put_key_volume(pod_spec, job);
+        if (launches) put_hostfile_volume(pod_spec, job);
+        if (!i.container_view(set, names::node)) continue;
+        runtime::container c = i.find_container(set, names::node);
+        c.put_mount(names::ssh_auth_volume, policy->ssh_auth_mount_path);
+        if (!launches) continue;
+        c.put_mount(names::hostfile_volume, names::hostfile_dir);
+        put_launcher_env(c, policy->implementation, slots_of(i, job, *policy));
+    }
+    return {};
+}
+
+base::result<> mpi::build(const runtime::info& i, const api::train_job& job, const runtime::observed& seen,
+                          runtime::object_list& out) const {
+    const api::mpi_policy* const policy = policy_of(i);
+    if (policy == nullptr) return {};
+    const std::string suffix = hostfile_suffix(policy->implementation, slots_of(i, job, *policy));
+    if (auto excess = hostfile_excess(i, *policy, suffix.size()); !excess.empty()) {
+        return base::fail(base::errc::too_large, std::move(excess));
+    }
+    const std::string secret_name = runtime::child_name(job, names::ssh_auth_suffix);
+    switch (seen.state_of(names::secret, secret_name)) {
+        case runtime::child_state::ours: break;  // immutable, never rotated
+        case runtime::child_state::foreign: return runtime::foreign_child(names::secret, secret_name);
+        case runtime::child_state::absent: {
+            auto secret = key_secret(i, job, seen);
+            if (!secret) return base::fail(secret.error());
+            out.push_back(std::move(*secret));
+        }
+    }
+    out.push_back(hostfile_map(i, job, *policy, suffix));
+    return {};
+}
+
+void mpi::validate(runtime::info& i, const runtime::review& r, runtime::verdict& out) const {
+    const api::mpi_policy* const policy = policy_of(i);
+    if (policy == nullptr) return;
+    const auto& trainer = r.job.spec.trainer;
+    if (trainer && trainer->num_nodes.value_or(1) >= 2 && policy->run_launcher_as_node &&
+        (i.find(names::launcher) == nullptr || i.find(names::node) == nullptr)) {
+        out.invalid("spec.trainer.numNodes", *trainer->num_nodes,
+                    "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have either launcher "
+                    "and node");
+    }
+    if (trainer) runtime::refuse_reserved_env(trainer->env, names::mpi_reserved_env, out);
+    if (!r.added_rules(r.changed("trainer"))) return;
+    scale(i, r.job, *policy);
+    for (auto& set : i.pod_sets()) {
+        set.hosts = runtime::endpoints(r.job.meta.name, set.name, i.subdomain(),
+                                       static_cast<std::uint32_t>(std::max(set.replicas, 0)),
+                                       static_cast<std::uint32_t>(std::max(set.count, 0)));
+    }
+    const std::string suffix = hostfile_suffix(policy->implementation, slots_of(i, r.job, *policy));
+    if (auto excess = hostfile_excess(i, *policy, suffix.size()); !excess.empty()) {
+        const runtime::pod_set* const node = i.find(names::node);
+        out.invalid("spec.trainer.numNodes", node == nullptr ? 0 : node->count, std::move(excess));
+    }
+}
+
+}  // namespace cotrain::plugins

@@ -1,0 +1,16 @@
+// PyTorch: torchrun's environment, or torchtune's command.
+#pragma once
+
+#include <string_view>
+
+#include "runtime/phases.hpp"
+
+namespace cotrain::plugins {
+
+struct torch {
+    static constexpr std::string_view name = "Torch";
+    [[nodiscard]] base::result<> enforce_ml_policy(runtime::info& i, const api::train_job& job) const;
+    void validate(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const;
+};
+
+}  // namespace cotrain::plugins

@@ -1,0 +1,92 @@
+// Volcano's PodGroup, and the rules for what it names.
+#include "plugins/volcano.hpp"
+
+#include <algorithm>
+
+#include "api/names.hpp"
+#include "runtime/gang.hpp"
+#include "runtime/guards.hpp"
+
+namespace cotrain::plugins {
+namespace {
+
+using api::editor;
+using api::ref;
+namespace names = api::names;
+
+constexpr std::array built_in_classes{std::string_view{"system-cluster-critical"},
+                                      std::string_view{"system-node-critical"}};
+
+const api::volcano_policy* policy_of(const runtime::info& i) {
+    return i.pod_groups() != nullptr && i.pod_groups()->volcano ? &*i.pod_groups()->volcano : nullptr;
+}
+
+runtime::presence presence_of(const runtime::review& r, std::string_view name) {
+    const auto found = std::ranges::find(r.priority_classes, name, &runtime::known_class::name);
+    return found == r.priority_classes.end() ? runtime::presence::unknown : found->state;
+}
+
+}  // namespace
+
+base::result<> volcano::enforce_pod_group_policy(runtime::info& i, const api::train_job& job) const {
+    if (policy_of(i) != nullptr) i.pod_annotations.emplace_back(names::volcano_group_annotation, job.meta.name);
+    return {};
+}
+
+base::result<> volcano::build(const runtime::info& i, const api::train_job& job, const runtime::observed& seen,
+                              runtime::object_list& out) const {
+    const api::volcano_policy* const policy = policy_of(i);
+    if (policy == nullptr) return {};
+    const auto& type = names::volcano_pod_group;
+    const auto state = seen.state_of(type, job.meta.name);
+    if (state == runtime::child_state::foreign) return runtime::foreign_child(type, job.meta.name);
+    if (state == runtime::child_state::ours && !job.spec.suspend) return {};
+    const auto gang = runtime::gang_of(i);
+    if (!gang) return base::fail(gang.error());
+    editor group = runtime::new_child(i.memory(), type, job.meta.name, job);
+    editor spec = group.ensure_object("spec");
+    spec.set("minMember", gang->members).set("minResources", gang->resources.document(i.memory()));
+    if (const ref queue = i.annotations().get(names::volcano_queue_annotation)) spec.set("queue", queue);
+    for (const auto& set : i.pod_sets()) {  // the last one that has a class
+        const ref priority = i.pod_spec_view(set).get("priorityClassName");
+        if (priority.is_string()) spec.set("priorityClassName", priority);
+    }
+    if (!policy->network_topology.is_unset()) spec.set("networkTopology", policy->network_topology);
+    out.push_back(runtime::finish(type, job.meta.name, group));
+    return {};
+}
+
+std::vector<std::string> volcano::priority_classes(const runtime::info& i) {
+    std::vector<std::string> all;
+    if (policy_of(i) == nullptr) return all;
+    for (const auto& set : i.pod_sets()) {
+        const auto wanted = i.pod_spec_view(set).get("priorityClassName").as_string();
+        if (wanted.empty() || std::ranges::contains(built_in_classes, wanted)) continue;
+        if (!std::ranges::contains(all, wanted)) all.emplace_back(wanted);
+    }
+    return all;
+}
+
+void volcano::validate(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const {
+    if (policy_of(i) == nullptr) return;
+    const ref queue = i.annotations().get(names::volcano_queue_annotation);
+    if (queue && queue.as_string().empty()) {
+        out.invalid("spec.annotations[" + std::string(names::volcano_queue_annotation) + "]", "",
+                    "Volcano queue name must not be empty");
+    }
+    for (const auto& wanted : priority_classes(i)) {
+        switch (presence_of(r, wanted)) {
+            case runtime::presence::missing:
+                out.invalid("spec.templateSpec.priorityClassName", wanted,
+                            "PriorityClass \"" + wanted + "\" doesn't exist");
+                break;
+            case runtime::presence::unreadable:
+                out.warn("PriorityClass \"" + wanted + "\" was not checked: the operator may not read PriorityClasses");
+                break;
+            case runtime::presence::unknown:
+            case runtime::presence::exists: break;
+        }
+    }
+}
+
+}  // namespace cotrain::plugins

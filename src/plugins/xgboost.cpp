@@ -1,0 +1,39 @@
+// The variables that Rabit's workers and tracker read.
+#include "plugins/xgboost.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "api/names.hpp"
+#include "runtime/gang.hpp"
+
+namespace cotrain::plugins {
+
+namespace names = api::names;
+
+base::result<> xgboost::enforce_ml_policy(runtime::info& i, const api::train_job& job) const {
+    if (i.ml() == nullptr || !i.ml()->xgboost) return {};
+    runtime::scale_trainer(i, job);
+    runtime::container trainer = i.trainer_container();
+    if (!trainer) return {};
+    const std::int64_t per_node = std::max<std::int64_t>(runtime::gpus_of(i.trainer_resources()), 1);
+    trainer.put_env(names::env_xgboost_uri, i.master_address());
+    trainer.put_env(names::env_xgboost_port, names::trainer_port_text);
+    trainer.put_env_field(names::env_xgboost_task, names::completion_index_field);
+    trainer.put_env(names::env_xgboost_workers, std::to_string(i.trainer()->count * per_node));
+    trainer.put_port(names::trainer_port);
+    return {};
+}
+
+void xgboost::validate(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const {
+    if (i.ml() == nullptr || !i.ml()->xgboost || !r.job.spec.trainer) return;
+    std::size_t index = 0;
+    for (const api::ref entry : r.job.spec.trainer->env.items()) {
+        const std::string path = "spec.trainer.env[" + std::to_string(index++) + "]";
+        const auto variable = entry.get("name").as_string();
+        if (!std::ranges::contains(names::xgboost_reserved_env, variable)) continue;
+        out.forbidden(path, std::string(variable) + " is reserved for the XGBoost runtime");
+    }
+}
+
+}  // namespace cotrain::plugins
