@@ -1,0 +1,62 @@
+// The encodings: path segments keep ':' and '@', header names RFC 9110's tokens, queries only unreserved characters.
+#include "kube/percent.hpp"
+
+#include <charconv>
+
+namespace cotrain::kube {
+
+namespace {
+
+bool unreserved(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+           c == '_' || c == '~';
+}
+
+void append_encoded(std::string& out, char c, std::string_view hex = "0123456789ABCDEF") {
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += hex[byte >> 4U];
+    out += hex[byte & 0xFU];
+}
+
+}  // namespace
+
+void append_segment(std::string& out, std::string_view segment) {
+    for (const char c : segment) {
+        if (unreserved(c) || c == ':' || c == '@')
+            out += c;
+        else
+            append_encoded(out, c);
+    }
+}
+
+void append_header_name(std::string& out, std::string_view name) {
+    for (const char c : name) {
+        if (unreserved(c) || std::string_view("!#$&'*+^`|").contains(c))
+            out += c;
+        else
+            append_encoded(out, c, "0123456789abcdef");  // HTTP/2 knows no upper case in names
+    }
+}
+
+void query_writer::add(std::string_view key, std::string_view value) {
+    if (value.empty()) return;
+    path_ += first_ ? '?' : '&';
+    first_ = false;
+    path_.append(key);
+    path_ += '=';
+    for (const char c : value) {
+        if (unreserved(c))
+            path_ += c;
+        else
+            append_encoded(path_, c);
+    }
+}
+
+void query_writer::add(std::string_view key, long long value) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value);
+    add(key, std::string_view(digits, static_cast<std::size_t>(end.ptr - digits)));
+}
+
+}  // namespace cotrain::kube
