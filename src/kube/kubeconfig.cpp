@@ -1,0 +1,233 @@
+// Merging of kubeconfig files and resolving of one context, with kubectl's rules and one-line errors.
+#include "kube/kubeconfig.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kube/base64.hpp"
+#include "kube/header_text.hpp"
+#include "net/tcp/proxy.hpp"
+
+namespace cotrain::kube {
+
+namespace {
+
+std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", base::one_line(text, 80)); }
+
+// "a, b, c", or the first few of many.
+template <class Entry>
+std::string names_of(const std::vector<Entry>& entries) {
+    constexpr std::size_t shown_max = 8;
+    if (entries.empty()) return "none";
+    std::string text;
+    for (std::size_t i = 0; i < std::min(entries.size(), shown_max); ++i)
+        text += (i == 0 ? "" : ", ") + base::one_line(entries[i].name, 80);
+    if (entries.size() > shown_max) text += fmt::format(" and {} more", entries.size() - shown_max);
+    return text;
+}
+
+template <class Entry>
+const Entry* find(const std::vector<Entry>& entries, std::string_view name) {
+    const auto it = std::ranges::find(entries, name, &Entry::name);
+    return it == entries.end() ? nullptr : &*it;
+}
+
+template <class Entry>
+void add_unknown(std::vector<Entry>& to, std::vector<Entry>& from) {
+    for (Entry& entry : from)
+        if (find(to, entry.name) == nullptr) to.push_back(std::move(entry));
+}
+
+std::string all_files(const kubeconfig& merged) {
+    std::string text;
+    for (const std::string& file : merged.files) text += (text.empty() ? "" : ":") + file;
+    return text;
+}
+
+// Errors of one entry: "kubeconfig <file>: clusters[1].cluster.<key>: <what>".
+class complaint {
+   public:
+    complaint(const kubeconfig_entry& entry, std::string_view inner) : entry_(entry), inner_(inner) {}
+    [[nodiscard]] std::unexpected<base::error> operator()(std::string_view key, std::string_view what) const {
+        const std::string text =
+            fmt::format("kubeconfig {}: {}.{}.{}: {}", entry_.file, entry_.field, inner_, key, what);
+        return base::fail(base::errc::invalid, base::one_line(text, 512));
+    }
+
+   private:
+    const kubeconfig_entry& entry_;
+    std::string_view inner_;
+};
+
+// Text from a "-data" field, or the file of its sibling.
+base::result<pem_source> pem_of(const complaint& refuse, std::string_view key, const std::string& file,
+                                const std::string& data) {
+    pem_source source;
+    if (data.empty()) {
+        source.file = file;
+        return source;
+    }
+    const std::string data_key = fmt::format("{}-data", key);
+    if (!file.empty()) return refuse(data_key, fmt::format("is set beside {}: keep one of them", key));
+    auto bytes = decode_base64(data);
+    if (!bytes) return refuse(data_key, "is not base64: copy it again from where it came");
+    if (!bytes->contains("-----BEGIN "))
+        return refuse(data_key, "holds no PEM text once decoded: it must be the base64 of a PEM file");
+    source.pem = std::move(*bytes);
+    return source;
+}
+
+base::result<> resolve_cluster(const kubeconfig_cluster& in, bool has_certificate, cluster_config& out) {
+    const complaint refuse(in, "cluster");
+    auto ca = pem_of(refuse, "certificate-authority", in.certificate_authority, in.certificate_authority_data);
+    if (!ca) return base::fail(std::move(ca).error());
+    out.ca = std::move(*ca);
+    if (in.insecure_skip_tls_verify && !out.ca.empty())
+        return refuse("insecure-skip-tls-verify", "is set beside a certificate-authority: keep one of them");
+    out.insecure = in.insecure_skip_tls_verify;
+    if (in.server.empty()) return refuse("server", "is not set: write https://host:port");
+    auto url = parse_server_url(in.server, has_certificate || out.insecure || !out.ca.empty());
+    if (!url) return refuse("server", url.error().message);
+    out.server = in.server;
+    out.scheme = std::move(url->scheme);
+    out.host = std::move(url->host);
+    out.port = url->port;
+    out.base_path = std::move(url->base_path);
+    if (!visible_ascii(in.tls_server_name)) return refuse("tls-server-name", "is no host name");
+    out.tls_server_name = in.tls_server_name;
+    if (!in.proxy_url.empty())
+        if (auto proxy = net::tcp::parse_proxy(in.proxy_url); !proxy) return refuse("proxy-url", proxy.error().message);
+    out.proxy_url = in.proxy_url;
+    return {};
+}
+
+base::result<> resolve_exec(const kubeconfig_user& in, const complaint& refuse, cluster_config& out) {
+    const exec_plugin& plugin = *in.exec;
+    if (plugin.command.empty()) return refuse("exec.command", "is not set: name the program to run");
+    if (plugin.api_version != "client.authentication.k8s.io/v1" &&
+        plugin.api_version != "client.authentication.k8s.io/v1beta1")
+        return refuse("exec.apiVersion",
+                      fmt::format("is {}, must be client.authentication.k8s.io/v1 or …/v1beta1: the plugin's "
+                                  "documentation says which it speaks",
+                                  plugin.api_version.empty() ? "not set" : in_quotes(plugin.api_version)));
+    const std::string& mode = in.exec_interactive_mode;
+    if (mode == "Always")
+        return refuse("exec.interactiveMode", "is Always, but there is no terminal here: use Never or IfAvailable");
+    if (mode.empty() && plugin.api_version.ends_with("/v1"))
+        return refuse("exec.interactiveMode", "is not set: use Never or IfAvailable");
+    if (!mode.empty() && mode != "Never" && mode != "IfAvailable")
+        return refuse("exec.interactiveMode", fmt::format("is {}, must be Never or IfAvailable", in_quotes(mode)));
+    out.user.exec = plugin;
+    return {};
+}
+
+base::result<> resolve_impersonation(const impersonation& in, const complaint& refuse, cluster_config& out) {
+    const bool more = !in.uid.empty() || !in.groups.empty() || !in.extra.empty();
+    if (in.user.empty() && more) return refuse("as", "is not set, but as-uid, as-groups or as-user-extra is: set it");
+    if (!header_text(in.user)) return refuse("as", "contains a control character");
+    if (!header_text(in.uid)) return refuse("as-uid", "contains a control character");
+    if (!std::ranges::all_of(in.groups, header_text)) return refuse("as-groups", "contains a control character");
+    for (const auto& [key, text] : in.extra)
+        if (key.empty() || !header_text(text)) return refuse("as-user-extra", "has an unusable key or value");
+    out.user.as = in;
+    return {};
+}
+
+base::result<> resolve_certificate(const kubeconfig_user& in, const complaint& refuse, cluster_config& out) {
+    auto certificate = pem_of(refuse, "client-certificate", in.client_certificate, in.client_certificate_data);
+    if (!certificate) return base::fail(std::move(certificate).error());
+    auto key = pem_of(refuse, "client-key", in.client_key, in.client_key_data);
+    if (!key) return base::fail(std::move(key).error());
+    if (!certificate->empty() && key->empty())
+        return refuse("client-key-data",
+                      "is not set, nor is client-key, but there is a client certificate: add its key");
+    if (certificate->empty() && !key->empty())
+        return refuse("client-certificate-data",
+                      "is not set, nor is client-certificate, but there is a client key: add its certificate");
+    out.user.certificate = std::move(*certificate);
+    out.user.key = std::move(*key);
+    return {};
+}
+
+base::result<> resolve_user(const kubeconfig_user& in, cluster_config& out) {
+    const complaint refuse(in, "user");
+    if (!in.auth_provider.empty())
+        return refuse("auth-provider", fmt::format("{} is not supported, nor by kubectl since 1.26: use an exec plugin",
+                                                   in_quotes(in.auth_provider)));
+    const bool has_token = !in.token.empty() || !in.token_file.empty();
+    if (has_token && !in.username.empty())
+        return refuse("username", "is set beside a token or tokenFile: keep one of them");
+    if (in.username.empty() && !in.password.empty()) return refuse("username", "is not set, but password is");
+    if (in.username.contains(':')) return refuse("username", "may not contain ':'");
+    if (!visible_ascii(in.token))
+        return refuse("token", "contains a space, a line break or a byte that no token has: copy it again");
+    if (auto ok = resolve_certificate(in, refuse, out); !ok) return ok;
+    out.user.token = in.token;
+    out.user.token_file = in.token_file;
+    out.user.username = in.username;
+    out.user.password = in.password;
+    // A token or a user name wins over a plugin, as with kubectl.
+    if (in.exec && !has_token && in.username.empty())
+        if (auto ok = resolve_exec(in, refuse, out); !ok) return ok;
+    return resolve_impersonation(in.as, refuse, out);
+}
+
+base::result<const kubeconfig_context*> choose_context(const kubeconfig& merged, std::string_view wanted) {
+    const std::string_view name = wanted.empty() ? std::string_view(merged.current_context) : wanted;
+    const auto refuse = [&](std::string_view field, std::string_view what) {
+        return base::fail(base::errc::invalid,
+                          base::one_line(fmt::format("kubeconfig {}: {}{}; have: {}", all_files(merged), field, what,
+                                                     names_of(merged.contexts)),
+                                         512));
+    };
+    if (name.empty()) return refuse("current-context: ", "is not set: set it or name a context");
+    const kubeconfig_context* found = find(merged.contexts, name);
+    if (found == nullptr)
+        return refuse(wanted.empty() ? "current-context: " : "context ",
+                      fmt::format("{}: no such context", in_quotes(name)));
+    return found;
+}
+
+}  // namespace
+
+kubeconfig merge_kubeconfigs(std::vector<kubeconfig> files) {
+    kubeconfig merged;
+    for (kubeconfig& file : files) {
+        for (std::string& name : file.files) merged.files.push_back(std::move(name));
+        if (merged.current_context.empty()) merged.current_context = std::move(file.current_context);
+        add_unknown(merged.clusters, file.clusters);
+        add_unknown(merged.contexts, file.contexts);
+        add_unknown(merged.users, file.users);
+    }
+    return merged;
+}
+
+base::result<cluster_config> resolve_kubeconfig(const kubeconfig& merged, std::string_view context) {
+    const auto chosen = choose_context(merged, context);
+    if (!chosen) return base::fail(chosen.error());
+    const kubeconfig_context& in = **chosen;
+    const complaint refuse(in, "context");
+    if (in.cluster.empty())
+        return refuse("cluster", fmt::format("is not set: name one; have: {}", names_of(merged.clusters)));
+    const kubeconfig_cluster* cluster = find(merged.clusters, in.cluster);
+    if (cluster == nullptr)
+        return refuse("cluster", fmt::format("{}: no such cluster in this or the merged files; have: {}",
+                                             in_quotes(in.cluster), names_of(merged.clusters)));
+    cluster_config out;
+    out.origin = fmt::format("kubeconfig {}, context {}", in.file, base::one_line(in.name, 80));
+    out.ns = in.ns;
+    if (!in.user.empty()) {  // a context without a user is anonymous
+        const kubeconfig_user* user = find(merged.users, in.user);
+        if (user == nullptr)
+            return refuse("user", fmt::format("{}: no such user in this or the merged files; have: {}",
+                                              in_quotes(in.user), names_of(merged.users)));
+        if (auto ok = resolve_user(*user, out); !ok) return base::fail(std::move(ok).error());
+    }
+    if (auto ok = resolve_cluster(*cluster, !out.user.certificate.empty(), out); !ok)
+        return base::fail(std::move(ok).error());
+    if (out.user.exec.provide_cluster_info) out.user.exec.cluster_config_json = cluster->exec_extension_json;
+    return out;
+}
+
+}  // namespace cotrain::kube
