@@ -1,0 +1,180 @@
+// The attempts of one request: throttle, credentials, sending, judging, repeating.
+#include "kube/core.hpp"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "kube/percent.hpp"
+#include "kube/status.hpp"
+#include "kube/time_limit.hpp"
+
+namespace cotrain::kube {
+
+namespace {
+
+using std::chrono::milliseconds;
+using clock = std::chrono::steady_clock;
+
+bool good(int status) { return status >= 200 && status < 300; }
+
+net::header_list headers_of(const std::string& user_agent, const impersonation& as) {
+    net::header_list all{{"user-agent", user_agent}};
+    if (as.user.empty()) return all;
+    all.push_back({"impersonate-user", as.user});
+    if (!as.uid.empty()) all.push_back({"impersonate-uid", as.uid});
+    for (const std::string& group : as.groups) all.push_back({"impersonate-group", group});
+    for (const auto& [key, value] : as.extra) {
+        std::string name = "impersonate-extra-";
+        for (const char c : key) name += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+        std::string escaped;
+        append_header_name(escaped, name);
+        all.push_back({std::move(escaped), value});
+    }
+    return all;
+}
+
+}  // namespace
+
+client::core::core(asio::any_io_executor run_on, client_options given, std::unique_ptr<auth::keeper> credentials,
+                   net::client_options wire, const cluster_config& cluster, base::logger& to)
+    : executor(run_on),
+      options(std::move(given)),
+      log(to),
+      ns(cluster.ns),
+      keeper_(std::move(credentials)),
+      tls_version_(keeper_->tls().version),
+      secure_(cluster.scheme == "https"),
+      verify_(!cluster.insecure),
+      base_path_(cluster.base_path),
+      every_request_(headers_of(options.user_agent, cluster.user.as)),
+      limiter_(options.limit),
+      warnings_(to),
+      wire_(run_on, std::move(wire), to) {}
+
+struct client::core::in_flight {
+    core& of;
+    explicit in_flight(core& c) : of(c) { ++of.running_; }
+    ~in_flight() {
+        if (--of.running_ == 0 && of.stopping_) of.idle_.notify_later();
+    }
+    in_flight(const in_flight&) = delete;
+    in_flight& operator=(const in_flight&) = delete;
+};
+
+void client::core::dress(net::request& http) const {
+    if (!base_path_.empty()) http.path.insert(0, base_path_);
+    http.headers.insert(http.headers.end(), every_request_.begin(), every_request_.end());
+}
+
+awaitable<base::result<client::core::answer>> client::core::perform(call what, bool streamed) {
+    const in_flight mark(*this);
+    const time_point due = clock::now() + (what.http.deadline.count() > 0 ? what.http.deadline : options.deadline);
+    dress(what.http);
+    retry_state tried;
+    for (;;) {
+        if (stopping_) co_return base::fail(base::errc::canceled, what.attempt + ": the client stops");
+        std::uint64_t used = 0;
+        auto outcome = co_await attempt(what.http, &what.attempt, streamed, due, &used);
+        if (outcome) co_return outcome;
+        const auto left = std::chrono::duration_cast<milliseconds>(due - clock::now());
+        const next_step next =
+            after_failure(options.retry, tried, outcome.error(), what.http.idempotent, left, random_.unit());
+        if (next.what == verdict::give_up) co_return outcome;
+        if (next.what == verdict::renew) {
+            auto renewed = co_await renew(outcome.error().code == base::errc::tls, used, due);
+            if (!renewed) co_return base::fail(std::move(renewed).error().during(outcome.error().message));
+            if (!*renewed) co_return outcome;
+        } else if (co_await pauses_.until(clock::now() + next.wait) != sleepers::outcome::slept) {
+            co_return base::fail(base::errc::canceled, what.attempt + ": given up between attempts");
+        }
+        ++retries_;
+    }
+}
+
+awaitable<base::result<client::core::answer>> client::core::attempt(net::request http, const std::string* what,
+                                                                    bool streamed, time_point due,
+                                                                    std::uint64_t* used) {
+    if (!limiter_.open(http.rank))
+        if (auto ok = co_await limiter_.admit(http.rank, due); !ok)
+            co_return base::fail(std::move(ok).error().during(*what));
+    auth::grant grant;
+    if (const auth::grant* ready = keeper_->current(clock::now()); ready != nullptr) {
+        grant = *ready;
+    } else {
+        auto waited = co_await keeper_->get(clock::now(), due);
+        if (!waited) co_return base::fail(std::move(waited).error().during(*what));
+        grant = std::move(*waited);
+    }
+    *used = grant.version;
+    if (!grant.authorization.empty()) http.headers.push_back({"authorization", std::move(grant.authorization), true});
+    follow_tls();
+    http.deadline = std::chrono::duration_cast<milliseconds>(due - clock::now());
+    if (http.deadline.count() <= 0)
+        co_return base::fail(base::errc::deadline, *what + ": its deadline passed before it could be sent");
+    // Not a conditional expression: GCC 14 moves from `http` for both of its awaitables.
+    if (streamed) co_return co_await open(std::move(http), what, due);
+    co_return co_await send(std::move(http), what);
+}
+
+awaitable<base::result<client::core::answer>> client::core::send(net::request http, const std::string* what) {
+    const std::string method = http.method;
+    auto got = co_await wire_.send(std::move(http));
+    requests_.add(method, got ? got->status : 0);
+    if (!got) co_return base::fail(std::move(got).error().during(*what));
+    warnings_.note(got->headers, *what);
+    if (!good(got->status)) co_return base::fail(status_error(*what, got->status, got->headers, got->body));
+    co_return answer{got->status, std::move(got->body), {}};
+}
+
+awaitable<base::result<client::core::answer>> client::core::open(net::request http, const std::string* what,
+                                                                 time_point due) {
+    const std::string method = http.method;
+    auto got = co_await wire_.open(std::move(http));
+    requests_.add(method, got ? got->status() : 0);
+    if (!got) co_return base::fail(std::move(got).error().during(*what));
+    warnings_.note(got->headers(), *what);
+    if (good(got->status())) co_return answer{got->status(), {}, std::move(*got)};
+    time_limit limit(executor, due);
+    const auto body = co_await limit.guard(got->read_all(status_bytes_max));
+    co_return base::fail(status_error(*what, got->status(), got->headers(), body ? *body : std::string()));
+}
+
+awaitable<base::result<bool>> client::core::renew(bool tls, std::uint64_t rejected, time_point due) {
+    if (!tls) {
+        auto changed = co_await keeper_->renew(rejected, clock::now(), due);
+        if (changed && *changed) ++renewals_;
+        co_return changed;
+    }
+    keeper_->look_again(clock::now());
+    co_return keeper_->tls().version != tls_version_;
+}
+
+void client::core::follow_tls() {
+    const auth::tls_material& keys = keeper_->tls();
+    if (!secure_ || keys.version == tls_version_) return;
+    tls_version_ = keys.version;
+    auto fresh = make_tls(keys, verify_);
+    if (fresh) {
+        log.info("certificates changed: new connections use them");
+        wire_.use_tls(std::move(*fresh));
+        return;
+    }
+    // A pair that is being replaced does not match for a moment; the next look finds the rest.
+    log.warn("changed certificates cannot be used, the last ones stay in use", {{"error", fresh.error().message}});
+}
+
+client_statistics client::core::statistics() const {
+    return {limiter_.stats(), requests_.all(), retries_, renewals_, wire_.counters()};
+}
+
+awaitable<void> client::core::stop() {
+    stopping_ = true;
+    limiter_.stop();
+    pauses_.wake_all();
+    co_await keeper_->stop();
+    co_await wire_.stop();
+    while (running_ != 0) co_await idle_.wait();
+}
+
+}  // namespace cotrain::kube

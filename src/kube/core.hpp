@@ -1,0 +1,79 @@
+// The inside of kube::client: one request with its attempts.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/random.hpp"
+#include "base/signal.hpp"
+#include "kube/client.hpp"
+#include "kube/sleepers.hpp"
+#include "kube/warning.hpp"
+
+namespace cotrain::kube {
+
+struct client::core {
+    using time_point = std::chrono::steady_clock::time_point;
+
+    // An answer of 2xx; `stream` instead of `body` when it was opened for reading.
+    struct answer {
+        int status = 0;
+        std::string body;
+        std::optional<net::body_stream> stream;
+    };
+
+    core(asio::any_io_executor run_on, client_options given, std::unique_ptr<auth::keeper> credentials,
+         net::client_options wire, const cluster_config& cluster, base::logger& to);
+
+    // All attempts of one request, under its deadline.
+    [[nodiscard]] awaitable<base::result<answer>> perform(call what, bool streamed);
+    [[nodiscard]] awaitable<void> stop();
+    void set_ping(std::chrono::milliseconds idle, std::chrono::milliseconds patience) {
+        wire_.set_ping(idle, patience);
+    }
+    [[nodiscard]] client_statistics statistics() const;
+
+    asio::any_io_executor executor;
+    client_options options;
+    base::logger& log;
+    std::string ns;
+
+   private:
+    struct in_flight;
+
+    void dress(net::request& http) const;
+    // One attempt; `what` is for messages, `used` gets the version of the credentials.
+    [[nodiscard]] awaitable<base::result<answer>> attempt(net::request http, const std::string* what, bool streamed,
+                                                          time_point due, std::uint64_t* used);
+    [[nodiscard]] awaitable<base::result<answer>> send(net::request http, const std::string* what);
+    [[nodiscard]] awaitable<base::result<answer>> open(net::request http, const std::string* what, time_point due);
+    // Whether credentials or trust changed, so that a refused request may go again.
+    [[nodiscard]] awaitable<base::result<bool>> renew(bool tls, std::uint64_t rejected, time_point due);
+    void follow_tls();
+
+    std::unique_ptr<auth::keeper> keeper_;
+    std::uint64_t tls_version_;
+    bool secure_;
+    bool verify_;
+    std::string base_path_;
+    net::header_list every_request_;  // user agent and impersonation
+    limiter limiter_;
+    warning_log warnings_;
+    request_counters requests_;
+    std::uint64_t retries_ = 0;
+    std::uint64_t renewals_ = 0;
+    base::random_source random_ = base::random_source::from_system();
+    sleepers pauses_;
+    std::size_t running_ = 0;
+    base::signal idle_;
+    bool stopping_ = false;
+    net::client wire_;
+};
+
+// What net needs to reach the cluster: peer, names, proxy and TLS.
+[[nodiscard]] base::result<net::client_options> wire_options(const cluster_config& cluster, net::client_options wire,
+                                                             const auth::tls_material& keys);
+[[nodiscard]] base::result<std::shared_ptr<const net::tls::context>> make_tls(const auth::tls_material& keys,
+                                                                              bool verify);
+
+}  // namespace cotrain::kube

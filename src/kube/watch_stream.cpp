@@ -1,0 +1,58 @@
+// Chunks of a body into lines, and the ways a watch ends.
+#include "kube/watch_stream.hpp"
+
+#include <utility>
+
+#include "kube/lines.hpp"
+#include "kube/time_limit.hpp"
+
+namespace cotrain::kube {
+
+struct watch_stream::state {
+    net::body_stream body;
+    std::string attempt;
+    line_splitter lines;
+    time_limit limit;
+};
+
+watch_stream::watch_stream(const asio::any_io_executor& executor, net::body_stream body, std::string attempt,
+                           std::chrono::steady_clock::time_point due, std::size_t line_bytes_max)
+    : state_(new state{std::move(body), std::move(attempt), line_splitter(line_bytes_max), {executor, due}}) {}
+watch_stream::watch_stream(watch_stream&&) noexcept = default;
+watch_stream& watch_stream::operator=(watch_stream&&) noexcept = default;
+watch_stream::~watch_stream() = default;
+
+base::result<std::optional<std::string_view>> watch_stream::take() {
+    auto line = state_->lines.next();
+    if (!line) return base::fail(std::move(line).error().during(state_->attempt));
+    return line;
+}
+
+awaitable<base::result<bool>> watch_stream::more() {
+    state& s = *state_;
+    const auto late = [&s] {
+        return base::fail(base::errc::lost, s.attempt + ": the server did not end the watch in time");
+    };
+    if (s.limit.passed()) co_return late();
+    auto chunk = co_await s.limit.guard(s.body.read());
+    if (!chunk && s.limit.passed()) co_return late();
+    if (!chunk) co_return base::fail(std::move(chunk).error().during(s.attempt));
+    if (!chunk->empty()) {
+        s.lines.feed(*chunk);
+        co_return true;
+    }
+    if (s.lines.pending() != 0) co_return base::fail(base::errc::lost, s.attempt + ": ended in the middle of an event");
+    co_return false;
+}
+
+awaitable<base::result<std::optional<std::string_view>>> watch_stream::next() {
+    for (;;) {
+        auto line = take();
+        if (!line || *line) co_return line;
+        const auto again = co_await more();
+        if (!again) co_return base::fail(again.error());
+        if (!*again) co_return std::optional<std::string_view>{};
+    }
+}
+
+}  // namespace cotrain::kube
