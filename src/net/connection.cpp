@@ -10,6 +10,9 @@ namespace {
 // What one write asks the session for: enough for one TLS write of many small requests, small enough to stay cached.
 constexpr std::size_t write_batch_bytes = 256U << 10U;
 
+// In a long row of answers, what their receivers ask next is sent meanwhile: the peer works while we do.
+constexpr std::size_t write_after_wakes = 24;
+
 std::uint64_t id(h2::stream_key key) { return static_cast<std::uint64_t>(key); }
 
 }  // namespace
@@ -120,11 +123,14 @@ time_point connection::tick(time_point now) {
 void connection::deliver() {
     if (std::exchange(delivering_, true)) return;
     // Waking someone may start requests, cancel streams or close us: lists grow while they are walked.
+    std::size_t woken = 0;
     while (!ended_.empty() || !announced_.empty()) {
         for (auto& attempt : std::exchange(ended_, {})) owner_.on_attempt_ended(std::move(attempt));
         for (auto& what : std::exchange(announced_, {})) {
             what->announced = false;
-            if (what->changed.waiting()) what->changed.notify();
+            if (!what->changed.waiting()) continue;
+            what->changed.notify();
+            if (++woken % write_after_wakes == 0 && !closed_) work_.notify();
         }
     }
     delivering_ = false;

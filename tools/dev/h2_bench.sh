@@ -17,7 +17,8 @@ openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout "$d
 head -c 64 /dev/zero | tr '\0' y >"$dir/index.html"
 head -c 2048 /dev/zero | tr '\0' x >"$dir/body"
 port=$((20000 + RANDOM % 20000))
-nghttpd -d "$dir" -m 100 -n 1 --address=127.0.0.1 $port "$dir/key" "$dir/crt" >"$dir/log" 2>&1 &
+# Windows as the API server announces them: with nghttpd's own 64 KiB the bodies would wait for credit.
+nghttpd -d "$dir" -m 100 -n 1 -w 18 -W 25 --address=127.0.0.1 $port "$dir/key" "$dir/crt" >"$dir/log" 2>&1 &
 server=$!
 for _ in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null && break; read -rt 0.05 <> <(:) || true; done
 
@@ -44,7 +45,7 @@ printf 'CPU a request: %s us (goal: <= 35); reads %s, writes %s a request\n' \
   "$(field cpu_us_per_request <<<"$line")" "$(field reads_per_request <<<"$line")" "$(field writes_per_request <<<"$line")"
 
 strace -f -c -o "$dir/strace" "$client" --port $port --ca "$dir/crt" --path /index.html --requests 20000 --streams $streams >/dev/null
-awk '/total$/ { printf "system calls a request, all kinds: %.4f (goal: <= 0.15)\n", $(NF - 1) ~ /^[0-9]+$/ && NF > 4 ? $(NF - 2) / 20000 : $(NF - 1) / 20000 }' "$dir/strace"
+awk '$NF == "total" { printf "system calls a request, all kinds, start-up included: %.4f (goal: <= 0.15)\n", $4 / 20000 }' "$dir/strace"
 head -6 "$dir/strace"
 
 if [ "${COTRAIN_CALLGRIND:-1}" = 1 ]; then
