@@ -4,7 +4,8 @@ readonly cache=${COTRAIN_CACHE:-$HOME/.cache/cotrain}
 readonly jobs=$(nproc)
 # A distribution's Go may be older than the Kubernetes sources want: it fetches the toolchain that go.mod names.
 export GOTOOLCHAIN=${GOTOOLCHAIN:-auto}
-export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G}
+# One cache for every clone: paths below the tree count as relative.
+export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G} CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() {
