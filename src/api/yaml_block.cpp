@@ -4,7 +4,7 @@
 namespace cotrain::api {
 
 bool yaml_reader::block_node(int indent, after where, node& out) {
-    if (!enter()) return false;
+    ++depth_;
     properties outer;
     properties inner;
     bool nothing = false;
@@ -63,7 +63,7 @@ bool yaml_reader::block_text(int indent, bool may_open, const properties& outer,
     const char* const start = inner.any ? inner.place : n.place;
     const int column = inner.any ? inner.column : c_.column();
     yaml_scalar text;
-    const bool read = brackets ? flow_node(n) : alias_here ? alias(n) : scan(indent + 1, false, text);
+    const bool read = brackets ? flow_content(n) : alias_here ? alias(n) : scan(indent + 1, false, text);
     if (!read) return false;
     const auto here = c_.save();
     if (!c_.fresh()) c_.skip_blanks();
@@ -98,7 +98,8 @@ bool yaml_reader::next_entry(int column, bool& more) {
 
 bool yaml_reader::block_sequence(bool beside_keys, node& out) {
     const int column = c_.column();
-    frame f = open();
+    frame f;
+    if (!open(f)) return false;
     bool more = true;
     while (more) {
         c_.advance();
@@ -113,7 +114,8 @@ bool yaml_reader::block_sequence(bool beside_keys, node& out) {
 }
 
 bool yaml_reader::block_mapping(int column, const node* first_key, node& out) {
-    frame f = open();
+    frame f;
+    if (!open(f)) return false;
     bool more = true;
     while (more) {
         if (!block_member(column, first_key, f) || !next_entry(column, more)) return false;

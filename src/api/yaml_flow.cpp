@@ -11,7 +11,11 @@ bool yaml_reader::flow_gap(const char* open) {
 }
 
 bool yaml_reader::flow_node(node& out) {
-    if (!enter()) return false;
+    ++depth_;
+    return flow_content(out) && leave();
+}
+
+bool yaml_reader::flow_content(node& out) {
     properties p;
     const char* const start = c_.where();
     for (;;) {
@@ -44,7 +48,7 @@ bool yaml_reader::flow_node(node& out) {
             if (!scan(0, true, text) || !resolve(p, text, out.place, out)) return false;
         }
     }
-    return finish(p, out) && leave();
+    return finish(p, out);
 }
 
 // After a colon: the value, null if the next entry follows.
@@ -84,7 +88,8 @@ bool yaml_reader::flow_entry(node& key, node& v, bool& pair) {
 
 bool yaml_reader::flow_sequence(node& out) {
     const char* const open_bracket = c_.where();
-    frame f = open();
+    frame f;
+    if (!open(f)) return false;
     c_.advance();
     for (;;) {
         if (!flow_gap(open_bracket)) return false;
@@ -94,9 +99,9 @@ bool yaml_reader::flow_sequence(node& out) {
         bool pair = false;
         if (!flow_entry(key, v, pair)) return false;
         if (pair) {
-            frame inner = open();
+            frame inner;
             node object;
-            if (!add_member(inner, key, v) || !close(kind::object, inner, object)) return false;
+            if (!open(inner) || !add_member(inner, key, v) || !close(kind::object, inner, object)) return false;
             key = object;
         }
         if (!add_item(f, key) || !flow_gap(open_bracket)) return false;
@@ -110,7 +115,8 @@ bool yaml_reader::flow_sequence(node& out) {
 
 bool yaml_reader::flow_mapping(node& out) {
     const char* const open_bracket = c_.where();
-    frame f = open();
+    frame f;
+    if (!open(f)) return false;
     c_.advance();
     for (;;) {
         if (!flow_gap(open_bracket)) return false;

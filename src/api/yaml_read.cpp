@@ -166,7 +166,7 @@ bool yaml_reader::alias(node& out) {
     if (found == anchors_.end()) return c_.wrong_at(place, "unknown anchor '" + std::string(name) + "'");
     if (found->second.open) return c_.wrong_at(place, "the anchor '" + std::string(name) + "' contains itself");
     const node& original = found->second.what;
-    if (depth_ + original.height > limits_.depth_max) {
+    if (depth_ + original.height > limits_.depth_max + 1) {
         return c_.wrong_at(place, "nested deeper than " + std::to_string(limits_.depth_max) + " levels",
                            errc::too_large);
     }
@@ -221,13 +221,10 @@ bool yaml_reader::finish(const properties& p, node& n) {
     return true;
 }
 
-// Scalars are nodes, too: they may stand one level below the deepest container.
-bool yaml_reader::enter() {
-    if (depth_ > limits_.depth_max) {
-        return c_.wrong("nested deeper than " + std::to_string(limits_.depth_max) + " levels", errc::too_large);
-    }
-    ++depth_;
-    return true;
+bool yaml_reader::open(frame& f) {
+    f = {builder_.mark(), key_places_.size(), merges_.size()};
+    return depth_ <= limits_.depth_max ||
+           c_.wrong("nested deeper than " + std::to_string(limits_.depth_max) + " levels", errc::too_large);
 }
 
 bool yaml_reader::leave() {

@@ -86,6 +86,7 @@ class yaml_reader {
 
     // In brackets.
     bool flow_node(node& out);
+    bool flow_content(node& out);
     bool flow_sequence(node& out);
     bool flow_mapping(node& out);
     bool flow_entry(node& key, node& v, bool& pair);
@@ -105,12 +106,11 @@ class yaml_reader {
     [[nodiscard]] bool key_ended(const char* place, const char* line) const;
 
     // Putting together.
-    [[nodiscard]] frame open() const { return {builder_.mark(), key_places_.size(), merges_.size()}; }
+    bool open(frame& f);
     bool add_item(frame& f, const node& v);
     bool add_member(frame& f, const node& key, const node& v);
     bool close(kind k, const frame& f, node& out);
     bool apply_merges(const frame& f, std::size_t& values);
-    bool enter();
     bool leave();
     bool count(std::size_t values);
 
@@ -119,7 +119,7 @@ class yaml_reader {
     yaml_scalars scalars_;
     tree_builder builder_;
     read_limits limits_;
-    unsigned depth_ = 0;
+    unsigned depth_ = 0;  // of the node that is read, 1 for the root
     std::size_t values_ = 0;
     std::vector<const char*> key_places_;
     std::vector<merged> merges_;

@@ -97,8 +97,7 @@ std::optional<ref> floating(arena& memory, std::string_view text) {
     json += whole.empty() ? std::string_view("0") : whole;
     if (!fraction.empty()) json.append(".").append(fraction);
     if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) {
-        json += 'e';
-        ++i;
+        json += text[i++];
         if (i < text.size() && (text[i] == '-' || text[i] == '+')) json += text[i++];
         const std::string_view exponent = digits();
         if (exponent.empty()) return std::nullopt;
@@ -107,7 +106,8 @@ std::optional<ref> floating(arena& memory, std::string_view text) {
     if (i != text.size()) return std::nullopt;
     double value = 0;
     const auto [end, problem] = std::from_chars(json.data(), json.data() + json.size(), value);
-    const bool too_large = problem == std::errc::result_out_of_range && json.find("e-") == std::string::npos;
+    const bool too_large = problem == std::errc::result_out_of_range && json.find("e-") == std::string::npos &&
+                           json.find("E-") == std::string::npos;
     if (too_large) return std::nullopt;
     return json == text ? ref::make_number(text) : number(memory, json);
 }

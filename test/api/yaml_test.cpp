@@ -1,0 +1,222 @@
+// YAML beyond the tables: streams, merges, bounds, and what we take on purpose although go-yaml does not.
+#include "api/yaml.hpp"
+
+#include <gtest/gtest.h>
+
+#include "documents.hpp"
+
+namespace cotrain::api {
+namespace {
+
+using base::errc;
+
+std::string json_of(std::string_view yaml) {
+    arena memory;
+    const auto d = parse_yaml(memory, yaml);
+    return d ? to_json(*d) : d.error().message;
+}
+
+TEST(yaml, streams_have_documents_with_lines) {
+    arena memory;
+    const auto list = parse_yaml_stream(memory,
+                                        "# head\n---\n---\na: 1\n---\n# only a comment\n---\n\n- 2\n...\n"
+                                        "%YAML 1.1\n---\n\"x\"\n--- |\n  text\n");
+    ASSERT_TRUE(list) << list.error().message;
+    ASSERT_EQ(list->size(), 4U);
+    EXPECT_EQ(to_json((*list)[0].value), R"({"a":1})");
+    EXPECT_EQ((*list)[0].line, 4U);
+    EXPECT_EQ(to_json((*list)[1].value), "[2]");
+    EXPECT_EQ((*list)[1].line, 9U);
+    EXPECT_EQ(to_json((*list)[2].value), "\"x\"");
+    EXPECT_EQ(to_json((*list)[3].value), R"("text\n")");
+}
+
+TEST(yaml, anchors_do_not_reach_the_next_document) {
+    arena memory;
+    const auto list = parse_yaml_stream(memory, "a: &x 1\n---\nb: *x\n");
+    ASSERT_FALSE(list);
+    EXPECT_EQ(list.error().message, "line 3, column 4: unknown anchor 'x'");
+}
+
+TEST(yaml, one_document_is_one) {
+    EXPECT_EQ(json_of("a: 1\n---\n"), R"({"a":1})");
+    EXPECT_EQ(json_of(""), "null");
+    EXPECT_EQ(json_of("a: 1\n---\nb: 2\n"), "line 3, column 1: a second document where one is expected");
+}
+
+TEST(yaml, what_follows_a_document_is_not_dropped) {
+    EXPECT_EQ(json_of("a: 1\n b"), R"({"a":"1 b"})");
+    EXPECT_EQ(json_of("  a: 1\nb: 2\n"),
+              "line 2, column 1: this belongs to nothing above: check the indentation, or put '---' between documents");
+    EXPECT_EQ(json_of("\"a\" b"), "line 1, column 5: unexpected text after a value");
+}
+
+TEST(yaml, merges_fill_gaps_only) {
+    EXPECT_EQ(json_of("a: &x {k: 1, j: 2}\nb:\n  j: 3\n  <<: *x\n"), R"({"a":{"k":1,"j":2},"b":{"j":3,"k":1}})");
+    EXPECT_EQ(json_of("a: &x {k: 1, j: 2}\nb:\n  <<: *x\n  j: 3\n"), R"({"a":{"k":1,"j":2},"b":{"j":3,"k":1}})");
+    EXPECT_EQ(json_of("- &x {k: 1}\n- &y {k: 2, z: 1}\n- <<: [*x, *y]\n"), R"([{"k":1},{"k":2,"z":1},{"k":1,"z":1}])");
+    EXPECT_EQ(json_of("<<: {a: {b: 1}}\nc: 2\n"), R"({"c":2,"a":{"b":1}})");
+    EXPECT_EQ(json_of("<<: [1]\n"), "line 1, column 1: '<<' takes an object or a list of objects");
+}
+
+TEST(yaml, every_json_escape_is_taken) {
+    EXPECT_EQ(json_of(R"({"a": "\/\ud83d\ude00\u00e9\x41\e\_\N\L\P"})"),
+              "{\"a\":\"/\U0001F600\u00e9A\\u001b\u00a0\u0085\u2028\u2029\"}");
+    EXPECT_EQ(json_of("{\"a\"\t:\t[1,\n\t2]}"), R"({"a":[1,2]})");
+}
+
+TEST(yaml, numbers_keep_their_digits) {
+    EXPECT_EQ(json_of("- 1e3\n- 1E-7\n- 123456789012345678901234567890\n- 0.10\n"),
+              "[1e3,1E-7,123456789012345678901234567890,0.10]");
+    EXPECT_EQ(json_of("- .5\n- 1.\n- +1\n- 0x10\n- 1_0\n- -0\n- 0o17\n- 00.5\n"), "[0.5,1,1,16,10,0,15,0.5]");
+}
+
+TEST(yaml, windows_line_ends_and_a_byte_order_mark) {
+    EXPECT_EQ(json_of("\xEF\xBB\xBF"
+                      "a: |\r\n  x\r\n  y\r\nb: \"c\r\n  d\"\r\n"),
+              R"({"a":"x\ny\n","b":"c d"})");
+    arena memory;
+    EXPECT_EQ(parse_yaml(memory,
+                         "\xFF\xFE"
+                         "a")
+                  .error()
+                  .message,
+              "line 1, column 1: the text is UTF-16, expected UTF-8");
+}
+
+TEST(yaml, what_is_no_text_is_refused) {
+    EXPECT_EQ(json_of(std::string_view("a: 1\nb: \0\n", 10)), "line 2, column 4: control characters are not allowed");
+    EXPECT_EQ(json_of("a: 1\nb: \xFF\n"), "line 2, column 4: invalid UTF-8");
+    EXPECT_EQ(json_of("a: \xED\xA0\x80\n"), "line 1, column 4: invalid UTF-8");
+    EXPECT_EQ(json_of("a: \xEF\xBF\xBF\n"), "line 1, column 4: control characters are not allowed");
+    EXPECT_EQ(json_of("a: é\nü: \x1B\n"), "line 2, column 4: control characters are not allowed");
+}
+
+TEST(yaml, deep_nesting_is_refused) {
+    const std::string deep(1'000'000, '[');
+    EXPECT_EQ(json_of(deep), "line 1, column 501: nested deeper than 500 levels");
+    std::string dashes;
+    for (int i = 0; i < 100'000; ++i) dashes += "- ";
+    EXPECT_TRUE(json_of(dashes).ends_with("nested deeper than 500 levels"));
+    std::string steps;
+    for (std::size_t i = 0; i < 2000; ++i) steps += std::string(i, ' ') + "a:\n";
+    EXPECT_TRUE(json_of(steps).ends_with("nested deeper than 500 levels"));
+    const std::string right = std::string(500, '[') + "1" + std::string(500, ']');
+    EXPECT_EQ(json_of(right), right);
+}
+
+TEST(yaml, aliases_cannot_nest_without_bound) {
+    std::string text = "- &a0 [x]\n";
+    for (int i = 1; i < 2000; ++i) text += "- &a" + std::to_string(i) + " [*a" + std::to_string(i - 1) + "]\n";
+    EXPECT_TRUE(json_of(text).ends_with("nested deeper than 500 levels")) << json_of(text).substr(0, 200);
+}
+
+TEST(yaml, aliases_cannot_multiply_without_bound) {
+    std::string text = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n";
+    for (int i = 1; i < 30; ++i) {
+        const std::string before = "*a" + std::to_string(i - 1);
+        text += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + before;
+        for (int j = 0; j < 8; ++j) text += ", " + before;
+        text += "]\n";
+    }
+    arena memory;
+    const auto result = parse_yaml(memory, text);
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, errc::too_large);
+    EXPECT_TRUE(result.error().message.ends_with("more than 10000000 values, aliases counted each time"));
+}
+
+TEST(yaml, merges_cannot_multiply_without_bound) {
+    std::string text = "a0: &a0 {k0: 1, k1: 1, k2: 1, k3: 1}\n";
+    text += "b: &b\n  <<: [";
+    for (int i = 0; i < 1000; ++i) text += "*a0, ";
+    text += "]\n";
+    EXPECT_TRUE(json_of(text).ends_with(R"("b":{"k0":1,"k1":1,"k2":1,"k3":1}})"));
+    std::string wide = "a: &a {";
+    for (int i = 0; i < 20'000; ++i) wide += "k" + std::to_string(i) + ": 1, ";
+    wide += "}\nb:\n  <<: [";
+    for (int i = 0; i < 20'000; ++i) wide += "*a, ";
+    EXPECT_TRUE(json_of(wide + "]\n").ends_with("more than 10000000 values, aliases counted each time"));
+}
+
+TEST(yaml, large_texts_are_refused_unread) {
+    arena memory;
+    const auto result = parse_yaml_stream(memory, std::string(100'000'000, '\n'));
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().message, "YAML of 100000000 bytes is larger than the 33554432 allowed");
+    arena small(1'000'000);
+    std::string many = "[";
+    for (int i = 0; i < 300'000; ++i) many += "[0],";
+    const auto crowded = parse_yaml(small, many + "]");
+    ASSERT_FALSE(crowded);
+    EXPECT_TRUE(crowded.error().message.ends_with("the document needs more memory than is allowed"));
+}
+
+TEST(yaml, ten_thousand_documents) {
+    std::string text;
+    for (int i = 0; i < 10'000; ++i) text += "---\nkind: TrainJob\nmetadata: {name: j" + std::to_string(i) + "}\n";
+    arena memory;
+    const auto list = parse_yaml_stream(memory, text);
+    ASSERT_TRUE(list);
+    ASSERT_EQ(list->size(), 10'000U);
+    EXPECT_EQ(list->back().value.get({"metadata", "name"}).text(), "j9999");
+    EXPECT_EQ(list->back().line, 29'999U);
+}
+
+TEST(yaml, many_names_and_anchors_take_no_square_of_time) {
+    std::string text;
+    for (int i = 0; i < 100'000; ++i) text += "k" + std::to_string(i) + ": &a" + std::to_string(i) + " x\n";
+    for (int i = 0; i < 100'000; ++i) text += "l" + std::to_string(i) + ": *a" + std::to_string(i) + "\n";
+    arena memory;
+    const auto d = parse_yaml(memory, text);
+    ASSERT_TRUE(d) << d.error().message;
+    EXPECT_EQ(d->size(), 200'000U);
+}
+
+// Spelling, as sigs.k8s.io/yaml prints it.
+
+std::string yaml_of(std::string_view json) {
+    arena memory;
+    return to_yaml(from_json(memory, json));
+}
+
+TEST(yaml_write, blocks_with_sorted_names) {
+    EXPECT_EQ(yaml_of(R"({"b":[1,{"y":null,"x":[]},[true,["z"]]],"a":{"c":{}},"node10":1,"node2":2,"Z":0,"_":0})"),
+              "_: 0\nZ: 0\na:\n  c: {}\nb:\n- 1\n- x: []\n  \"y\": null\n- - true\n  - - z\nnode2: 2\nnode10: 1\n");
+    EXPECT_EQ(yaml_of("[]"), "[]\n");
+    EXPECT_EQ(yaml_of("null"), "null\n");
+    EXPECT_EQ(yaml_of("1e3"), "1e3\n");
+}
+
+TEST(yaml_write, text_that_would_read_as_something_else_is_quoted) {
+    EXPECT_EQ(
+        yaml_of(R"(["", "true", "no", "1", "0x1F", "1e3", "~", "null", "1:30", "2024-01-01", "<<", ".inf", "0o7"])"),
+        "- \"\"\n- \"true\"\n- \"no\"\n- \"1\"\n- \"0x1F\"\n- \"1e3\"\n- \"~\"\n- \"null\"\n- \"1:30\"\n"
+        "- \"2024-01-01\"\n- \"<<\"\n- \".inf\"\n- \"0o7\"\n");
+    EXPECT_EQ(
+        yaml_of(
+            R"(["a b", "a: b", "a #b", "- a", "-a", "*a", "a:", "it's", "'q'", " a", "a ", "---", "{a", "a{", "%", "a%"])"),
+        "- a b\n- 'a: b'\n- 'a #b'\n- '- a'\n- -a\n- '*a'\n- 'a:'\n- it's\n- '''q'''\n- ' a'\n- 'a '\n- '---'\n"
+        "- '{a'\n- a{\n- '%'\n- a%\n");
+    EXPECT_EQ(yaml_of(R"(["tab\t", "bell\u0007", "é", "😀", "\u00a0", "nul\u0000"])"),
+              "- \"tab\\t\"\n- \"bell\\a\"\n- é\n- \"\\U0001F600\"\n- \u00a0\n- \"nul\\0\"\n");
+}
+
+TEST(yaml_write, lines_stay_lines) {
+    EXPECT_EQ(yaml_of(R"({"a":"x\ny\n","b":"x\ny","c":"x\n\n","d":" x\ny","e":"\nx","f":["x\ny\n"],"g":"x \ny"})"),
+              "a: |\n  x\n  y\nb: |-\n  x\n  y\nc: |+\n  x\n\nd: |2-\n   x\n  y\ne: |2-\n\n  x\nf:\n- |\n  x\n  y\n"
+              "g: \"x \\ny\"\n");
+    const std::string long_line(300, 'x');
+    EXPECT_EQ(yaml_of("\"" + long_line + " " + long_line + "\""), long_line + " " + long_line + "\n");
+}
+
+TEST(yaml_write, long_names_are_marked) {
+    const std::string name(200, 'n');
+    const std::string text = yaml_of("{\"" + name + "\":[1],\"a\":2}");
+    EXPECT_EQ(text, "a: 2\n? " + name + "\n:\n- 1\n");
+    arena memory;
+    EXPECT_EQ(from_yaml(memory, text).get(name).size(), 1U);
+}
+
+}  // namespace
+}  // namespace cotrain::api
