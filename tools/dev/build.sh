@@ -23,9 +23,16 @@ build_preset() {
 show_progress() {
   if [ -t 1 ]; then
     cat
-  else
-    awk '/^\[[0-9]+\/[0-9]+ / { split(substr($1, 2), n, "/"); if (n[1] % 25 == 0 || n[1] == n[2]) print; next } { print } { fflush() }'
+    return
   fi
+  local line done total
+  while IFS= read -r line; do
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\  ]]; then
+      done=${BASH_REMATCH[1]} total=${BASH_REMATCH[2]}
+      ((done % 25 == 0 || done == total)) || continue
+    fi
+    printf '%s\n' "$line"
+  done
 }
 
 run_demo() { build/release/cotrain demo "$@"; }
