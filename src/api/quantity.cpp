@@ -34,7 +34,13 @@ std::string_view suffix_of(int base, int exponent) {
     return {};
 }
 
-bool multiply(wide& a, wide b) { return !__builtin_mul_overflow(a, b, &a); }
+// Leaves `a` as it was where the product does not fit.
+bool multiply(wide& a, wide b) {
+    wide product = 0;
+    if (__builtin_mul_overflow(a, b, &product)) return false;
+    a = product;
+    return true;
+}
 
 // Times 10^power.
 bool shift(wide& a, int power) {
