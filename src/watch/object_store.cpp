@@ -24,11 +24,16 @@ void write_key(std::string& out, std::string_view ns, std::string_view name) {
     out.assign(ns).append("/").append(name);
 }
 
+void write_runtime_key(std::string& out, std::string_view kind, std::string_view ns, std::string_view name) {
+    out.assign(kind).append("/");
+    if (kind == "TrainingRuntime") out.append(ns);
+    out.append("/").append(name);
+}
+
 std::string runtime_key(std::string_view kind, std::string_view ns, std::string_view name) {
-    std::string key(kind);
-    key.append("/");
-    if (kind == "TrainingRuntime") key.append(ns);
-    return key.append("/").append(name);
+    std::string key;
+    write_runtime_key(key, kind, ns, name);
+    return key;
 }
 
 object_store::~object_store() {
@@ -83,7 +88,7 @@ object_store::outcome object_store::insert(const projection& p, const prints& se
     r.id = make_uid(texts_, p.uid);
     r.version = version_number(p.resource_version);
     r.created = time_seconds(p.creation_time);
-    by_key_.put(r.key, s, key_of());
+    keys_.put(r.key, s, key_of());
     ++size_;
     fill(s, p, seen);
     return {handle{s, generation}, added};
@@ -182,7 +187,7 @@ bool object_store::remove(handle h) {
     if (get(h) == nullptr) return false;
     object_record& r = at(h.slot);
     unlink(h.slot);
-    by_key_.erase(r.key, key_of());
+    keys_.erase(r.key, key_of());
     free_body(r);
     texts_.release(r.key);
     texts_.release(r.group);
@@ -210,7 +215,7 @@ const object_record* object_store::get(handle h) const {
 
 std::optional<handle> object_store::find(text_id key) const {
     if (key == no_text) return std::nullopt;
-    const std::uint32_t s = by_key_.find(key, key_of());
+    const std::uint32_t s = keys_.find(key, key_of());
     if (s == slot_index::none) return std::nullopt;
     return handle{s, at(s).generation};
 }
@@ -230,7 +235,7 @@ std::uint64_t object_store::counts_print(const object_record& r) const {
 }
 
 std::size_t object_store::memory_bytes() const {
-    std::size_t bytes = chunks_.size() * chunk_records * sizeof(object_record) + by_key_.memory_bytes() +
+    std::size_t bytes = chunks_.size() * chunk_records * sizeof(object_record) + keys_.memory_bytes() +
                         groups_.memory_bytes() + chunks_.capacity() * sizeof(void*);
     for_each([&bytes](handle, const object_record& r) {
         if (!r.collapsed) bytes += r.body->bytes();

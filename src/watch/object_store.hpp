@@ -134,12 +134,17 @@ class object_store {
     static constexpr std::uint32_t chunk_records = 256;
 
     [[nodiscard]] object_record& at(std::uint32_t s) const { return chunks_[s / chunk_records][s % chunk_records]; }
-    [[nodiscard]] auto key_of() const {
-        return [this](std::uint32_t s) { return at(s).key; };
-    }
-    [[nodiscard]] auto group_of() const {
-        return [this](std::uint32_t s) { return at(s).group; };
-    }
+    // How the indexes learn what a slot is found by.
+    struct by_key {
+        const object_store* store;
+        text_id operator()(std::uint32_t s) const { return store->at(s).key; }
+    };
+    struct by_group {
+        const object_store* store;
+        text_id operator()(std::uint32_t s) const { return store->at(s).group; }
+    };
+    [[nodiscard]] by_key key_of() const { return {this}; }
+    [[nodiscard]] by_group group_of() const { return {this}; }
     [[nodiscard]] std::uint32_t new_slot();
     outcome insert(const projection& p, const prints& seen);
     void fill(std::uint32_t s, const projection& p, const prints& seen);
@@ -150,7 +155,7 @@ class object_store {
 
     text_table& texts_;
     std::vector<std::unique_ptr<object_record[]>> chunks_;
-    slot_index by_key_;
+    slot_index keys_;
     slot_index groups_;  // group → its first record
     std::uint32_t slots_ = 0;
     std::uint32_t free_ = slot_index::none;
@@ -162,6 +167,7 @@ class object_store {
 // "namespace/name"; of cluster-wide objects "/name".
 void write_key(std::string& out, std::string_view ns, std::string_view name);
 // The group of TrainJobs that use a runtime: "ClusterTrainingRuntime//name" or "TrainingRuntime/ns/name".
+void write_runtime_key(std::string& out, std::string_view kind, std::string_view ns, std::string_view name);
 [[nodiscard]] std::string runtime_key(std::string_view kind, std::string_view ns, std::string_view name);
 
 }  // namespace cotrain::watch

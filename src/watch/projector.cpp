@@ -57,7 +57,7 @@ const projection& projector::train_job(const object_view& object, const train_jo
     begin(object);
     const std::string_view kind =
         parts.runtime_kind.empty() ? names::cluster_training_runtime_kind : parts.runtime_kind.raw;
-    group_ = runtime_key(kind, object.ns.raw, parts.runtime_name.raw);
+    write_runtime_key(group_, kind, object.ns.raw, parts.runtime_name.raw);
     out_.group = group_;
     out_.spec = object.spec;
     if (const auto count = find_text(object.annotations, names::num_proc_annotation)) out_.extra = count->raw;
