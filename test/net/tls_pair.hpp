@@ -1,6 +1,9 @@
 // A TLS client and server in one process, joined by memory that hands over ciphertext in pieces of any size.
 #pragma once
 
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -27,6 +30,21 @@ context_ptr make_context(const Options& options) {
     }();
     if (!made) throw std::runtime_error(made.error().message);
     return *made;
+}
+
+// Makes a server serve what context::for_server refuses: an expired certificate.
+inline void serve(const context_ptr& server, const test::certificate& certificate) {
+    BIO* text =
+        BIO_new_mem_buf(certificate.certificate_pem.data(), static_cast<int>(certificate.certificate_pem.size()));
+    X509* own = PEM_read_bio_X509(text, nullptr, nullptr, nullptr);
+    BIO_free(text);
+    text = BIO_new_mem_buf(certificate.key_pem.data(), static_cast<int>(certificate.key_pem.size()));
+    EVP_PKEY* key = PEM_read_bio_PrivateKey(text, nullptr, nullptr, nullptr);
+    BIO_free(text);
+    const bool taken = SSL_CTX_use_cert_and_key(server->native(), own, key, nullptr, 1) == 1;
+    X509_free(own);
+    EVP_PKEY_free(key);
+    if (!taken) throw std::runtime_error("the server does not take the certificate");
 }
 
 struct tls_end {

@@ -2,6 +2,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
 #include "net/tls_pair.hpp"
 
@@ -68,8 +73,6 @@ TEST(tls_verify, a_mismatch_names_both_sides) {
 }
 
 TEST(tls_verify, times_are_checked) {
-    server_options old = keys().serving();
-    // An expired certificate is not served, so its server is OpenSSL's own.
     const test::certificate expired =
         keys().ca.issue({.common_name = "old", .names = {"api.test"}, .valid_until = -std::chrono::minutes(1)});
     EXPECT_THAT(context::for_server(serving(expired)).error().message,
@@ -84,15 +87,7 @@ TEST(tls_verify, a_server_whose_certificate_expired_meanwhile_is_named) {
     const test::certificate expired =
         keys().ca.issue({.common_name = "old", .names = {"api.test"}, .valid_until = -std::chrono::minutes(1)});
     const context_ptr server = make_context(keys().serving());
-    BIO* text = BIO_new_mem_buf(expired.certificate_pem.data(), static_cast<int>(expired.certificate_pem.size()));
-    X509* certificate = PEM_read_bio_X509(text, nullptr, nullptr, nullptr);
-    BIO_free(text);
-    text = BIO_new_mem_buf(expired.key_pem.data(), static_cast<int>(expired.key_pem.size()));
-    EVP_PKEY* key = PEM_read_bio_PrivateKey(text, nullptr, nullptr, nullptr);
-    BIO_free(text);
-    ASSERT_EQ(SSL_CTX_use_cert_and_key(server->native(), certificate, key, nullptr, 1), 1);
-    X509_free(certificate);
-    EVP_PKEY_free(key);
+    serve(server, expired);
     tls_pair pair(make_context(keys().trusting()), server);
     EXPECT_THAT(pair.client.message(), StartsWith("server certificate has expired: CN=old was valid until 2"));
     EXPECT_EQ(pair.server.message(), "peer refuses our server certificate: expired");
@@ -129,6 +124,22 @@ TEST(tls_verify, any_certificate_given_as_trust_ends_a_chain) {
 TEST(tls_verify, a_bundle_of_many_authorities_is_searched) {
     const test::authority other("other CA");
     const context_ptr client = make_context(client_options{.ca_pem = other.pem() + keys().ca.pem()});
+    EXPECT_TRUE(accepted(client, make_context(keys().serving()), "api.test"));
+}
+
+TEST(tls_verify, without_a_bundle_the_systems_counts) {
+    const char* const variable = X509_get_default_cert_file_env();
+    const std::string before = std::getenv(variable) != nullptr ? std::getenv(variable) : "";
+    const std::string file = testing::TempDir() + "cotrain_tls_verify_test_" + std::to_string(::getpid()) + ".pem";
+    std::ofstream(file) << keys().ca.pem();
+    ::setenv(variable, file.c_str(), 1);
+    const context_ptr client = make_context(client_options{});
+    if (before.empty()) {
+        ::unsetenv(variable);
+    } else {
+        ::setenv(variable, before.c_str(), 1);
+    }
+    std::filesystem::remove(file);
     EXPECT_TRUE(accepted(client, make_context(keys().serving()), "api.test"));
 }
 

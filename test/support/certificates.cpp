@@ -1,5 +1,5 @@
 // Building, signing and writing out X.509 certificates with OpenSSL.
-#include "support/certificates.hpp"
+#include "certificates.hpp"
 
 #include <openssl/bio.h>
 #include <openssl/bn.h>
