@@ -8,6 +8,9 @@ namespace cotrain::net {
 namespace {
 
 constexpr std::size_t write_batch_bytes = 256U << 10U;
+// What a peer may still send after it broke the protocol, and how long it may take to close its half.
+constexpr std::size_t discard_bytes_max = 1U << 20U;
+constexpr std::chrono::milliseconds linger{1000};
 
 std::uint64_t id(h2::stream_key key) { return static_cast<std::uint64_t>(key); }
 
@@ -24,36 +27,47 @@ serving::serving(transport wire, const server_options& options, const request_ha
       busy_(std::chrono::steady_clock::now()) {}
 
 awaitable<void> serving::read_loop() {
+    std::size_t discarded = 0;
     while (!closed_) {
         auto open = co_await wire_.read(received_);
         if (!open || !*open) break;
+        if (broken_) {
+            discarded += received_.size();
+            received_.clear();
+            if (discarded > discard_bytes_max) break;
+            continue;
+        }
         const auto now = std::chrono::steady_clock::now().time_since_epoch();
         session_.tick(static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::seconds>(now).count()));
-        const bool fine = session_.feed(received_.view()).has_value();
+        broken_ = !session_.feed(received_.view()).has_value();
         received_.clear();
         start_handlers();
-        if (!fine) {
-            // The writer sends the GOAWAY that says why, and then closes.
+        if (broken_) {
             ++counters_.flood_endings;
             leave();
-            co_return;
         }
         kick();
     }
     close();
 }
 
+// When everything is said, only our half is closed: what the peer has sent meanwhile must be read, or the kernel
+// answers it with a reset that destroys our last words (the GOAWAY) on their way.
 awaitable<void> serving::write_loop() {
     while (!closed_) {
         session_.drain(outgoing_, write_batch_bytes);
         if (!outgoing_.empty() || wire_.owes()) {
-            if (!co_await wire_.write(outgoing_)) break;
-            continue;
+            if (co_await wire_.write(outgoing_)) continue;
+            close();
+        } else if ((leaving_ && streams_.empty()) || session_.finished() || session_.failure() != nullptr) {
+            leave();
+            co_await wire_.finish_writing();
+            lingering_since_ = std::chrono::steady_clock::now();
+            co_return;
+        } else if (!co_await work_.wait()) {
+            close();
         }
-        if ((leaving_ && streams_.empty()) || session_.finished() || session_.failure() != nullptr) break;
-        if (!co_await work_.wait()) break;
     }
-    close();
 }
 
 void serving::shutdown() {
@@ -77,6 +91,7 @@ void serving::tick(time_point now) {
     if (!streams_.empty()) busy_ = now;
     if (now - busy_ > options_.idle) shutdown();
     if (leaving_ && streams_.empty() && now - leaving_since_ > options_.drain) return close();
+    if (lingering_since_ && now - *lingering_since_ > linger) return close();
     for (const auto& [key, request] : streams_) {
         if (request->handed || now - request->since <= options_.request) continue;
         session_.cancel(request->stream);  // changes streams_: one a tick is enough

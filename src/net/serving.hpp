@@ -3,6 +3,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,9 +67,11 @@ class serving final : public h2::events {
     boost::unordered_flat_map<std::uint64_t, std::shared_ptr<incoming::state>> streams_;
     std::vector<std::shared_ptr<incoming::state>> complete_;  // read, and not yet handed to the handler
     base::signal work_;
-    time_point busy_{};           // when a stream was last open
-    bool leaving_ = false;        // closes when the last stream ends …
-    time_point leaving_since_{};  // … or when the grace is over
+    time_point busy_{};                          // when a stream was last open
+    bool leaving_ = false;                       // closes when the last stream ends …
+    time_point leaving_since_{};                 // … or when the grace is over
+    std::optional<time_point> lingering_since_;  // our half is closed
+    bool broken_ = false;                        // by the peer: what it sends now is thrown away
     bool closed_ = false;
 };
 

@@ -109,6 +109,15 @@ awaitable<base::result<>> transport::send(base::byte_queue& bytes) {
 
 bool transport::owes() const { return secured_ && !const_cast<tls::engine&>(*secured_).outgoing().empty(); }
 
+awaitable<void> transport::finish_writing() {
+    if (secured_) {
+        secured_->close();
+        static_cast<void>(co_await send(secured_->outgoing()));
+    }
+    boost::system::error_code ignored;
+    socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
+}
+
 void transport::close() {
     boost::system::error_code ignored;
     socket_.close(ignored);

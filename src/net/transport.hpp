@@ -31,6 +31,8 @@ class transport {
     // TLS has something to say although nobody wrote: a writer should call write().
     [[nodiscard]] bool owes() const;
 
+    // Says that nothing more will be written; reading goes on.
+    [[nodiscard]] awaitable<void> finish_writing();
     // Ends reading and writing at once; both return `lost`.
     void close();
     [[nodiscard]] std::string_view protocol() const;
