@@ -18,7 +18,7 @@
 
 namespace cotrain::golden {
 
-inline std::filesystem::path folder() { return std::filesystem::path(__FILE__).parent_path() / "../../golden"; }
+inline std::filesystem::path folder() { return COTRAIN_GOLDEN_DIR; }
 
 inline std::string read_file(const std::filesystem::path& path) {
     std::ifstream in(path, std::ios::binary);
