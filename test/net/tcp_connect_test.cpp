@@ -213,6 +213,14 @@ TEST_F(connect_test, every_address_tried_is_named_with_its_reason) {
     EXPECT_EQ(all.error().message, "127.0.0.3: connection refused; 127.0.0.4: connection refused");
 }
 
+TEST_F(connect_test, the_number_of_addresses_is_bounded) {
+    std::vector<endpoint> many(addresses_max + 4, at("127.0.0.3", 1));
+    many.push_back(listening.local_endpoint());
+    const auto socket = dial_now(loop, many);
+    ASSERT_FALSE(socket);
+    EXPECT_THAT(socket.error().message, testing::EndsWith("; 5 more addresses not tried"));
+}
+
 TEST_F(connect_test, a_cancelled_call_leaves_no_socket) {
     const black_hole hole(loop);
     const std::size_t before = open_files();

@@ -65,6 +65,14 @@ TEST(tcp_race, the_failure_of_an_earlier_one_changes_nothing_while_the_last_stil
     EXPECT_EQ(r.start(start_time + 251ms), 2U);
 }
 
+TEST(tcp_race, the_failure_of_the_last_hurries_the_next_while_an_earlier_one_runs) {
+    race r(3, 250ms);
+    EXPECT_EQ(r.start(start_time), 0U);
+    EXPECT_EQ(r.start(start_time + 250ms), 1U);
+    r.failed(1);
+    EXPECT_EQ(r.start(start_time + 251ms), 2U);
+}
+
 TEST(tcp_race, it_is_lost_when_all_have_failed) {
     race r(2, 250ms);
     EXPECT_FALSE(r.lost());

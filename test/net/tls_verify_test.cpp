@@ -216,6 +216,29 @@ TEST(tls_verify, a_client_without_certificate_passes_where_none_is_required) {
     EXPECT_EQ(pair.server.tls.peer_subject(), "");
 }
 
+TEST(tls_verify, a_client_learns_which_authorities_are_accepted) {
+    static std::string accepted_authority;
+    const context_ptr client = make_context(keys().trusting());
+    SSL_CTX_set_client_cert_cb(
+        client->native(), +[](SSL* ssl, X509**, EVP_PKEY**) {
+            const STACK_OF(X509_NAME)* names = SSL_get_client_CA_list(ssl);
+            char text[100] = "";
+            if (sk_X509_NAME_num(names) == 1) X509_NAME_oneline(sk_X509_NAME_value(names, 0), text, sizeof text);
+            accepted_authority = text;
+            return 0;
+        });
+    tls_pair pair(client, make_context(asking(false)));
+    EXPECT_EQ(accepted_authority, "/CN=test CA");
+}
+
+TEST(tls_verify, a_chain_is_sent_as_given) {
+    // The client trusts, and so has at hand, the root of its own certificate.
+    server_options strict = keys().serving();
+    strict.client_ca_pem = test::authority("other CA").pem();
+    tls_pair pair(make_context(with_certificate(keys().client)), make_context(strict));
+    EXPECT_THAT(pair.server.message(), HasSubstr("is signed by an unknown authority: CN=test CA"));
+}
+
 TEST(tls_verify, both_sides_say_why_a_client_is_refused) {
     // With TLS 1.3 the client learns of it when it reads.
     for (const int version : {0x0303, 0x0304}) {

@@ -43,14 +43,10 @@ awaitable<base::result<tcp::socket>> reach(address where, std::string role, time
     const std::string attempt = fmt::format("cannot connect to {}{}", role, to_text(where));
     auto found = co_await look_up(where.host, where.port, deadline);
     if (!found) co_return base::fail(std::move(found).error().during(attempt));
-    std::vector<tcp::endpoint> addresses = take_turns(*found);
-    const std::size_t untried = addresses.size() - std::min(addresses.size(), addresses_max);
-    addresses.resize(addresses.size() - untried);
-    auto socket = co_await dial(std::move(addresses), deadline, std::move(options));
+    auto socket = co_await dial(take_turns(*found), deadline, std::move(options));
     if (!socket) {
         base::error e = std::move(socket).error();
         e.message = without_repetition(where, std::move(e.message));
-        if (untried != 0) e.message += fmt::format("; {} more addresses not tried", untried);
         co_return base::fail(std::move(e).during(attempt));
     }
     co_return socket;

@@ -42,13 +42,14 @@ void set_liveness(tcp::socket& socket, const connect_options& options) {
 // Outlives dial() by the turn of the loop in which closed sockets report that they are.
 struct contest : std::enable_shared_from_this<contest> {
     contest(const asio::any_io_executor& executor, std::vector<tcp::endpoint> to, connect_options how)
-        : addresses(std::move(to)),
+        : untried(to.size() - std::min(to.size(), addresses_max)),
+          addresses(std::move(to)),
           options(std::move(how)),
-          order(addresses.size(), options.next_attempt_after),
+          order(addresses.size() - untried, options.next_attempt_after),
           reasons(addresses.size(), asio::error::timed_out),
           timer(executor) {
         sockets.reserve(addresses.size());
-        for (std::size_t i = 0; i < addresses.size(); ++i) sockets.emplace_back(executor);
+        for (std::size_t i = 0; i < addresses.size() - untried; ++i) sockets.emplace_back(executor);
     }
 
     void start(std::size_t runner) {
@@ -90,9 +91,11 @@ struct contest : std::enable_shared_from_this<contest> {
             if (i != 0) text += "; ";
             text += fmt::format("{}: {}", addresses[i].address().to_string(), reason(reasons[i]));
         }
+        if (untried != 0) text += fmt::format("; {} more addresses not tried", untried);
         return text;
     }
 
+    std::size_t untried;
     std::vector<tcp::endpoint> addresses;
     connect_options options;
     race order;

@@ -11,6 +11,9 @@
 
 namespace cotrain::net::tcp {
 
+// More addresses of one name than these are not tried.
+inline constexpr std::size_t addresses_max = 16;
+
 // The first connection that succeeds, with TCP_NODELAY and keepalive set; all other attempts are closed. The error
 // lists every address that was tried and why it failed.
 [[nodiscard]] awaitable<base::result<asio::ip::tcp::socket>> dial(std::vector<asio::ip::tcp::endpoint> addresses,

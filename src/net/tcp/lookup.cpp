@@ -13,14 +13,13 @@ namespace {
 
 using asio::ip::tcp;
 
-// Outlives the coroutine that asked, if that does not wait for the answer.
+// Outlives the coroutine that asked, if that does not wait for the answer; nobody hears its news then.
 struct inquiry {
     explicit inquiry(const asio::any_io_executor& executor) : resolver(executor), timer(executor) {}
 
     tcp::resolver resolver;
     asio::steady_timer timer;
     base::signal news;
-    bool abandoned = false;
     bool answered = false;
     boost::system::error_code error;
     std::vector<tcp::endpoint> addresses;
@@ -30,7 +29,6 @@ void ask(const std::shared_ptr<inquiry>& about, const std::string& host, std::ui
     about->resolver.async_resolve(
         host, std::to_string(port), tcp::resolver::numeric_service,
         [about](const boost::system::error_code& error, const tcp::resolver::results_type& found) {
-            if (about->abandoned) return;
             about->answered = true;
             about->error = error;
             for (const auto& entry : found) about->addresses.push_back(entry.endpoint());
@@ -38,10 +36,9 @@ void ask(const std::shared_ptr<inquiry>& about, const std::string& host, std::ui
         });
 }
 
-struct abandon_on_exit {
+struct give_up_on_exit {
     std::shared_ptr<inquiry> about;
-    ~abandon_on_exit() {
-        about->abandoned = true;
+    ~give_up_on_exit() {
         about->timer.cancel();
         about->resolver.cancel();
     }
@@ -54,11 +51,11 @@ awaitable<base::result<std::vector<tcp::endpoint>>> look_up(std::string host, st
     if (const auto literal = asio::ip::make_address(host, no_address); !no_address)
         co_return std::vector{tcp::endpoint(literal, port)};
     const auto about = std::make_shared<inquiry>(co_await asio::this_coro::executor);
-    const abandon_on_exit guard{about};
+    const give_up_on_exit guard{about};
     ask(about, host, port);
     about->timer.expires_at(deadline);
     about->timer.async_wait([about](const boost::system::error_code& error) {
-        if (!error && !about->abandoned) about->news.notify();
+        if (!error) about->news.notify();
     });
     if (!co_await about->news.wait())
         co_return base::fail(base::errc::canceled, fmt::format("look-up of {} was given up", host));

@@ -11,9 +11,6 @@
 
 namespace cotrain::net::tcp {
 
-// More addresses of one name than these are not used.
-inline constexpr std::size_t addresses_max = 16;
-
 // The addresses of a name, or the one that `host` spells, in the system's order; at least one. The C library's look-up
 // cannot be interrupted: one that is given up ends on its own, on Asio's thread for such, and is then forgotten.
 [[nodiscard]] awaitable<base::result<std::vector<asio::ip::tcp::endpoint>>> look_up(std::string host,
