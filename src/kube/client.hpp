@@ -26,7 +26,7 @@
 namespace cotrain::kube {
 
 struct client_options {
-    std::string user_agent = "cotrain (linux/amd64)";
+    std::string user_agent = "cotrain/unknown";  // see user_agent() below
     std::chrono::milliseconds deadline{30'000};  // of a request that names none: limiter, retries and answer
     rate_limit limit{};
     retry_policy retry{};
