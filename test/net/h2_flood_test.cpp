@@ -7,7 +7,7 @@
 #include "net/h2_frames.hpp"
 #include "net/h2_pump.hpp"
 #if defined(__SANITIZE_ADDRESS__)
-#include <sanitizer/allocator_interface.h>
+extern "C" std::size_t __sanitizer_get_current_allocated_bytes();  // its header is not everywhere
 #endif
 
 namespace cotrain::net::h2 {

@@ -24,7 +24,7 @@ enum type : std::uint8_t {
 inline constexpr std::uint8_t end_stream = 1, ack = 1, end_headers = 4;
 inline constexpr std::string_view preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-inline std::string number(std::uint32_t value, int bytes) {
+inline std::string number(std::uint64_t value, int bytes) {
     std::string out;
     for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) out.push_back(static_cast<char>(value >> shift));
     return out;
