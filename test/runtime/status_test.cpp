@@ -1,0 +1,193 @@
+// The state machine, transition by transition.
+#include "runtime/status.hpp"
+
+#include <gtest/gtest.h>
+
+#include "api/json.hpp"
+#include "api/names.hpp"
+
+namespace cotrain::runtime {
+namespace {
+
+namespace names = api::names;
+using namespace std::chrono_literals;
+
+constexpr api::seconds_time start{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+
+api::condition condition(std::string_view type, api::condition_status status, std::string_view reason,
+                         api::seconds_time when = start) {
+    api::condition c;
+    c.type = type;
+    c.status = status;
+    c.reason = reason;
+    c.last_transition_time = when;
+    return c;
+}
+
+std::vector<std::string> types(const api::train_job_status& status) {
+    std::vector<std::string> out;
+    for (const auto& c : status.conditions) {
+        out.push_back(c.type + (c.status == api::condition_status::yes ? "" : "=False"));
+    }
+    return out;
+}
+
+using list = std::vector<std::string>;
+
+class machine : public testing::Test {
+   protected:
+    machine() {
+        job.meta.uid = "u";
+        job.meta.creation_time = start;
+        job.spec.runtime = {"rt", names::trainer_group, names::training_runtime_kind};
+        set.meta.creation_time = start;
+        set.meta.owner_references.push_back(
+            {.api_version = {}, .kind = {}, .name = {}, .uid = "u", .controller = true});
+    }
+    status_outcome next(bool with_set = true) {
+        return next_status({.job = job,
+                            .job_set = with_set ? &set : nullptr,
+                            .runtime_supported = supported,
+                            .trouble = trouble,
+                            .now = now},
+                           [this](api::train_job_status& status, const api::job_set& s) {
+                               ++reports;
+                               for (const auto& c : s.conditions) {
+                                   if (!is_finished(status)) api::set_condition(status.conditions, c, start);
+                               }
+                           });
+    }
+
+    api::train_job job;
+    api::job_set set;
+    bool supported = true;
+    std::optional<std::pair<std::string, std::string>> trouble;
+    api::micros_time now = start + 10s;
+    int reports = 0;
+};
+
+TEST_F(machine, a_running_job_has_no_conditions) {
+    const auto out = next();
+    EXPECT_EQ(types(out.status), list{});
+    EXPECT_TRUE(out.wants_children);
+    EXPECT_FALSE(out.wake_at);
+    EXPECT_FALSE(out.delete_job_set);
+}
+
+TEST_F(machine, is_idempotent) {
+    job.spec.suspend = true;
+    trouble = {"R", "message"};
+    job.status = next().status;
+    now += 100s;
+    EXPECT_EQ(next().status, job.status);
+}
+
+TEST_F(machine, suspends_and_resumes) {
+    job.spec.suspend = true;
+    job.status = next().status;
+    EXPECT_EQ(types(job.status), list{"Suspended"});
+    job.spec.suspend = false;
+    now += 5s;
+    job.status = next().status;
+    EXPECT_EQ(types(job.status), list{"Suspended=False"});
+    EXPECT_EQ(job.status.conditions[0].reason, "Resumed");
+    EXPECT_EQ(job.status.conditions[0].last_transition_time, start + 15s);
+}
+
+TEST_F(machine, finishes_for_good) {  // difference 1
+    set.conditions = {condition(names::complete, api::condition_status::yes, "Done")};
+    job.status = next().status;
+    EXPECT_EQ(types(job.status), list{"Complete"});
+    for (const bool with_set : {true, false}) {
+        set.conditions.clear();
+        const auto out = next(with_set);
+        EXPECT_EQ(types(out.status), list{"Complete"});
+        EXPECT_TRUE(out.finished);
+        EXPECT_FALSE(out.wants_children) << "a vanished JobSet never starts a finished job again";
+    }
+}
+
+TEST_F(machine, a_failure_outlives_its_job_set) {  // difference 1
+    job.status.conditions = {condition(names::failed, api::condition_status::yes, "FailedJobs")};
+    EXPECT_TRUE(next(false).finished);
+    set.meta.creation_time = start + 60s;  // a replaced one, which runs
+    EXPECT_TRUE(next().finished);
+}
+
+TEST_F(machine, a_made_up_failure_goes) {
+    job.status.conditions = {condition(names::failed, api::condition_status::yes, "Fake", start + 5s)};
+    EXPECT_EQ(types(next().status), list{});
+}
+
+TEST_F(machine, listens_to_its_own_job_set_only) {
+    set.meta.owner_references[0].uid = "other";
+    set.conditions = {condition(names::complete, api::condition_status::yes, "Done")};
+    EXPECT_EQ(types(next().status), list{});
+    EXPECT_EQ(reports, 0);
+}
+
+TEST_F(machine, unsupported_runtimes_fail_until_they_are_supported) {
+    supported = false;
+    job.status = next().status;
+    ASSERT_EQ(types(job.status), list{"Failed"});
+    EXPECT_EQ(job.status.conditions[0].reason, names::reason_not_supported);
+    EXPECT_FALSE(next().wants_children);
+    supported = true;
+    EXPECT_EQ(types(next().status), list{});
+}
+
+TEST_F(machine, wakes_for_the_deadline_and_enforces_it) {  // difference 2
+    job.spec.active_deadline_seconds = 30;
+    EXPECT_EQ(next().wake_at, api::micros_time{start + 30s});
+    now = start + 30s;
+    auto out = next();
+    EXPECT_EQ(types(out.status), list{"Failed"});
+    EXPECT_EQ(out.status.conditions[0].reason, names::reason_deadline);
+    EXPECT_TRUE(out.delete_job_set);
+    EXPECT_FALSE(out.wants_children);
+    EXPECT_FALSE(out.wake_at);
+    job.status = out.status;
+    EXPECT_TRUE(next().delete_job_set) << "until it is gone";
+    EXPECT_FALSE(next(false).delete_job_set);
+    EXPECT_EQ(types(next(false).status), list{"Failed"});
+}
+
+TEST_F(machine, a_resumed_job_has_all_its_time_again) {
+    job.spec.active_deadline_seconds = 30;
+    job.status.conditions = {condition(names::suspended, api::condition_status::no, "Resumed", start + 100s)};
+    now = start + 110s;
+    EXPECT_EQ(next().wake_at, api::micros_time{start + 130s});
+    job.spec.suspend = true;
+    now = start + 500s;
+    EXPECT_FALSE(next().wake_at) << "the clock of a suspended job stands";
+    EXPECT_FALSE(next().finished);
+}
+
+TEST_F(machine, deadlines_beyond_the_calendar_are_none) {
+    job.spec.active_deadline_seconds = INT64_MAX;
+    EXPECT_FALSE(next().wake_at);
+    EXPECT_FALSE(next().finished);
+}
+
+TEST_F(machine, trouble_shows_and_goes) {  // difference 6
+    trouble = {"ApplyFailed", std::string(5000, 'x') + "\nline"};
+    job.spec.suspend = true;
+    job.status = next().status;
+    EXPECT_EQ(types(job.status), (list{"ResourcesReady=False", "Suspended"})) << "never the last";
+    EXPECT_LE(job.status.conditions[0].message.size(), condition_message_bytes_max);
+    EXPECT_EQ(job.status.conditions[0].reason, "ApplyFailed");
+    trouble.reset();
+    EXPECT_EQ(types(next().status), list{"Suspended"});
+}
+
+TEST(status, knows_whose_jobs_are_whose) {
+    api::train_job job;
+    EXPECT_FALSE(managed_elsewhere(job));
+    job.spec.managed_by = names::managed_by_self;
+    EXPECT_FALSE(managed_elsewhere(job));
+    job.spec.managed_by = "kueue.x-k8s.io/multikueue";
+    EXPECT_TRUE(managed_elsewhere(job));
+}
+
+}  // namespace
+}  // namespace cotrain::runtime
