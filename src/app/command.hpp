@@ -17,6 +17,8 @@ struct command {
 
 int run_demo(arguments words);
 int run_probe(arguments words);
+int run_render(arguments words);
+int run_validate(arguments words);
 
 // "cotrain: <why>" on standard error; returns 2.
 int used_wrongly(std::string_view why);

@@ -20,6 +20,8 @@ int run_help(arguments words);
 constexpr std::array commands{
     command{"demo", "show what this version does, on this machine alone", run_demo},
     command{"probe", "reach the cluster of a kubeconfig: version, who we are, which definitions it has", run_probe},
+    command{"render", "print what would be applied for TrainJobs in files", run_render},
+    command{"validate", "say what admission would refuse in files", run_validate},
     command{"version", "print the version", run_version},
     command{"help", "this text", run_help},
 };
@@ -34,11 +36,6 @@ int run_help(arguments) {
 }
 
 }  // namespace
-
-int used_wrongly(std::string_view why) {
-    std::fprintf(stderr, "cotrain: %.*s\n", static_cast<int>(why.size()), why.data());
-    return 2;
-}
 
 static int run(std::vector<std::string_view> words) {
     if (words.empty()) return used_wrongly("no command given; 'cotrain help' lists them");
