@@ -13,9 +13,9 @@ condition* find(condition_list& list, std::string_view type) {
 }
 
 template <class T>
-bool change(T& to, T&& from) {
+bool change(T& to, T from) {
     if (to == from) return false;
-    to = std::forward<T>(from);
+    to = std::move(from);
     return true;
 }
 
@@ -55,7 +55,7 @@ bool set_condition(condition_list& list, condition next, seconds_time now) {
     }
     changed |= change(known->reason, std::move(next.reason));
     changed |= change(known->message, std::move(next.message));
-    changed |= change(known->observed_generation, std::move(next.observed_generation));
+    changed |= change(known->observed_generation, next.observed_generation);
     return changed;
 }
 

@@ -35,7 +35,16 @@ show_progress() {
   done
 }
 
-run_demo() { build/release/cotrain demo "$@"; }
+# What a TrainJob becomes, from files alone; then the connection that will carry it.
+run_demo() {
+  local each
+  for each in examples/torch.yaml examples/mpi.yaml; do
+    say "cotrain render -f $each -o summary"
+    build/release/cotrain render -f "$each" -o summary
+  done
+  say 'cotrain demo'
+  build/release/cotrain demo "$@"
+}
 
 run_bench() {
   build_preset bench
