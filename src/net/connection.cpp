@@ -26,7 +26,7 @@ connection::connection(transport wire, bounds limits, owner& who)
 
 awaitable<void> connection::read_loop() {
     while (!closed_) {
-        auto open = co_await wire_.read(incoming_);
+        auto open = co_await wire_.read(&incoming_);
         if (!open || !*open) {
             close(open ? "the peer closed the connection" : std::move(open).error().message);
             break;
@@ -47,7 +47,7 @@ awaitable<void> connection::write_loop() {
     while (!closed_) {
         session_.drain(outgoing_, write_batch_bytes);
         if (!outgoing_.empty() || wire_.owes()) {
-            if (auto sent = co_await wire_.write(outgoing_); !sent) close(std::move(sent).error().message);
+            if (auto sent = co_await wire_.write(&outgoing_); !sent) close(std::move(sent).error().message);
         } else if (session_.failure() != nullptr) {
             close(session_.failure()->message);
         } else if (over()) {

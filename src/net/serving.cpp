@@ -29,7 +29,7 @@ serving::serving(transport wire, const server_options& options, const request_ha
 awaitable<void> serving::read_loop() {
     std::size_t discarded = 0;
     while (!closed_) {
-        auto open = co_await wire_.read(received_);
+        auto open = co_await wire_.read(&received_);
         if (!open || !*open) break;
         if (broken_) {
             discarded += received_.size();
@@ -57,7 +57,7 @@ awaitable<void> serving::write_loop() {
     while (!closed_) {
         session_.drain(outgoing_, write_batch_bytes);
         if (!outgoing_.empty() || wire_.owes()) {
-            if (co_await wire_.write(outgoing_)) continue;
+            if (co_await wire_.write(&outgoing_)) continue;
             close();
         } else if ((leaving_ && streams_.empty()) || session_.finished() || session_.failure() != nullptr) {
             leave();

@@ -36,7 +36,7 @@ awaitable<base::result<>> transport::handshake() {
     for (;;) {
         auto done = secured_->handshake();
         // Also on failure: the peer should receive the alert that says why.
-        auto sent = co_await send(secured_->outgoing());
+        auto sent = co_await send(&secured_->outgoing());
         if (!done) co_return base::fail(std::move(done).error());
         if (!sent) co_return base::fail(std::move(sent).error());
         if (*done) co_return base::result<>{};
@@ -50,15 +50,15 @@ awaitable<base::result<>> transport::handshake() {
     }
 }
 
-awaitable<base::result<bool>> transport::read(base::byte_queue& plaintext) {
-    const std::size_t before = plaintext.size();
+awaitable<base::result<bool>> transport::read(base::byte_queue* plaintext) {
+    const std::size_t before = plaintext->size();
     if (secured_) {  // what the handshake's last read brought along
-        auto open = secured_->read(plaintext);
+        auto open = secured_->read(*plaintext);
         if (!open) co_return base::fail(std::move(open).error());
         if (!*open) co_return false;
     }
-    while (plaintext.size() == before) {
-        auto room = (secured_ ? received_ : plaintext).prepare(read_bytes);
+    while (plaintext->size() == before) {
+        auto room = (secured_ ? received_ : *plaintext).prepare(read_bytes);
         auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
         ++reads;
         if (error == asio::error::eof) {
@@ -68,28 +68,28 @@ awaitable<base::result<bool>> transport::read(base::byte_queue& plaintext) {
         if (error) co_return base::fail(lost("read", error));
         bytes_in += bytes;
         if (!secured_) {
-            plaintext.commit(bytes);
+            plaintext->commit(bytes);
             break;
         }
         if (auto fed = secured_->feed({room.data(), bytes}); !fed) co_return base::fail(std::move(fed).error());
-        auto open = secured_->read(plaintext);
+        auto open = secured_->read(*plaintext);
         if (!open) co_return base::fail(std::move(open).error());
-        if (!*open && plaintext.size() == before) co_return false;
-        if (owes() && plaintext.size() == before) co_return true;
+        if (!*open && plaintext->size() == before) co_return false;
+        if (owes() && plaintext->size() == before) co_return true;
     }
     co_return true;
 }
 
-awaitable<base::result<>> transport::write(base::byte_queue& plaintext) {
+awaitable<base::result<>> transport::write(base::byte_queue* plaintext) {
     if (!secured_) co_return co_await send(plaintext);
-    if (auto taken = secured_->write(plaintext.view()); !taken) co_return base::fail(std::move(taken).error());
-    plaintext.clear();
-    co_return co_await send(secured_->outgoing());
+    if (auto taken = secured_->write(plaintext->view()); !taken) co_return base::fail(std::move(taken).error());
+    plaintext->clear();
+    co_return co_await send(&secured_->outgoing());
 }
 
-awaitable<base::result<>> transport::send(base::byte_queue& bytes) {
-    while (!bytes.empty() || !sending_.empty()) {
-        if (sending_.empty()) sending_.swap(bytes);
+awaitable<base::result<>> transport::send(base::byte_queue* bytes) {
+    while (!bytes->empty() || !sending_.empty()) {
+        if (sending_.empty()) sending_.swap(*bytes);
         // Straight to the kernel, without a turn of the loop: waiting is the exception.
         const std::string_view chunk = sending_.view();
         boost::system::error_code error;
@@ -112,7 +112,7 @@ bool transport::owes() const { return secured_ && !const_cast<tls::engine&>(*sec
 awaitable<void> transport::finish_writing() {
     if (secured_) {
         secured_->close();
-        static_cast<void>(co_await send(secured_->outgoing()));
+        static_cast<void>(co_await send(&secured_->outgoing()));
     }
     boost::system::error_code ignored;
     socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);

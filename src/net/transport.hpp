@@ -25,9 +25,9 @@ class transport {
     // Completes the TLS handshake; returns at once without TLS.
     [[nodiscard]] awaitable<base::result<>> handshake();
     // Appends what has come; false at the peer's orderly end. Bytes for the peer may be due afterwards: owes().
-    [[nodiscard]] awaitable<base::result<bool>> read(base::byte_queue& plaintext);
+    [[nodiscard]] awaitable<base::result<bool>> read(base::byte_queue* plaintext);
     // Sends all of `plaintext`, and whatever TLS itself has to say, in as few system calls as the kernel takes.
-    [[nodiscard]] awaitable<base::result<>> write(base::byte_queue& plaintext);
+    [[nodiscard]] awaitable<base::result<>> write(base::byte_queue* plaintext);
     // TLS has something to say although nobody wrote: a writer should call write().
     [[nodiscard]] bool owes() const;
 
@@ -41,7 +41,7 @@ class transport {
     std::uint64_t bytes_in = 0, bytes_out = 0, reads = 0, writes = 0;
 
    private:
-    [[nodiscard]] awaitable<base::result<>> send(base::byte_queue& bytes);
+    [[nodiscard]] awaitable<base::result<>> send(base::byte_queue* bytes);
 
     asio::ip::tcp::socket socket_;
     std::optional<tls::engine> secured_;
