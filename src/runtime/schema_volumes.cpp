@@ -6,8 +6,6 @@ namespace {
 
 constexpr field_info reference_fields[] = {brief("name", R"("")")};
 constexpr type_info reference{"LocalObjectReference", reference_fields};
-constexpr field_info secret_reference_fields[] = {brief("name"), brief("namespace")};
-constexpr type_info secret_reference{"SecretReference", secret_reference_fields};
 
 constexpr field_info projected_config_fields[] = {brief("name", R"("")"), list("items"), plain("optional")};
 constexpr type_info projected_config{"ConfigMapProjection", projected_config_fields};
