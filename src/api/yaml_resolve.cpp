@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 
 #include "api/text_scan.hpp"
 #include "base/error.hpp"
@@ -248,7 +249,10 @@ std::optional<ref> yaml_key(arena& memory, ref key) {
         default: return std::nullopt;
     }
     if (key.text().find_first_of(".eE") == std::string_view::npos) return ref::make_plain_string(key.text());
-    return ref::make_plain_string(memory.copy(float_key(key.as_double().value_or(0))));
+    // What a float32 cannot hold keeps its digits; Go would call every such key ".inf".
+    const auto number = key.as_double();
+    if (!number || std::abs(*number) > std::numeric_limits<float>::max()) return ref::make_plain_string(key.text());
+    return ref::make_plain_string(memory.copy(float_key(*number)));
 }
 
 }  // namespace cotrain::api

@@ -71,6 +71,12 @@ TEST(yaml, numbers_keep_their_digits) {
     EXPECT_EQ(json_of("- .5\n- 1.\n- +1\n- 0x10\n- 1_0\n- -0\n- 0o17\n- 00.5\n"), "[0.5,1,1,16,10,0,15,0.5]");
 }
 
+TEST(yaml, numbers_as_names_are_text) {
+    EXPECT_EQ(json_of("1.50: a\n0x10: b\n1e6: c\n100000.0: d\n1e-5: e\n-2.5: f\n"),
+              R"({"1.5":"a","16":"b","1e+06":"c","100000":"d","1e-05":"e","-2.5":"f"})");
+    EXPECT_EQ(json_of("1e80: a\n1e-400: b\n"), R"({"1e80":"a","1e-400":"b"})");
+}
+
 TEST(yaml, windows_line_ends_and_a_byte_order_mark) {
     EXPECT_EQ(json_of("\xEF\xBB\xBF"
                       "a: |\r\n  x\r\n  y\r\nb: \"c\r\n  d\"\r\n"),
