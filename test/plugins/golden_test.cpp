@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "golden/golden_case.hpp"
+#include "golden/golden_compare.hpp"
 #include "golden/golden_normal.hpp"
 #include "golden/golden_world.hpp"
 
