@@ -47,10 +47,17 @@ run_demo() {
 }
 
 run_bench() {
+  local pairs=10 requests=30000 least=0.1s each
+  case ${1:---quick} in
+    --quick) ;;
+    --full) pairs=30 requests=100000 least=1s ;;
+    *) die "bench: unknown option '$1'; there are --quick and --full" ;;
+  esac
   build_preset bench
-  local each
+  say 'HTTP/2 client beside h2load'
+  tools/dev/h2_bench.sh $pairs $requests
   for each in build/bench/bench/*_bench; do
     say "$(basename "$each")"
-    "$each" --benchmark_min_time=0.2s
+    "$each" --benchmark_min_time=$least
   done
 }
