@@ -1,7 +1,9 @@
 // One connection under load against the real API server: many writers, many watches, and the server going away.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <set>
 #include <stdexcept>
 
@@ -81,6 +83,7 @@ std::string version_in(std::string_view event) {
 struct seen {
     std::set<std::string> versions;
     int resumed = 0;
+    bool ready = false;  // the initial state is over: every version from here on is seen
     std::string broke;
 };
 
@@ -102,7 +105,9 @@ awaitable<void> watch_all(scene* s, seen* what) {
             }
             if (!*event) break;
             from = version_in(**event);
-            if (!(*event)->starts_with("{\"type\":\"BOOKMARK\"")) what->versions.insert(from);
+            const bool bookmark = (*event)->starts_with("{\"type\":\"BOOKMARK\"");
+            what->ready = what->ready || bookmark;
+            if (!bookmark) what->versions.insert(from);
         }
     }
 }
@@ -113,6 +118,11 @@ TEST(flood, ten_thousand_applies_and_eight_watches_share_one_connection) {
         base::task_group watchers(s.loop.get_executor());
         std::array<seen, 8> watched;
         for (seen& each : watched) watchers.spawn("watch", watch_all(&s, &each));
+        const auto until = std::chrono::steady_clock::now() + 120s;
+        for (bool ready = false; !ready && std::chrono::steady_clock::now() < until;) {
+            EXPECT_TRUE((co_await s.api->list(configmaps, s.ns, {.limit = 1})).has_value());
+            ready = std::ranges::all_of(watched, [](const seen& each) { return each.ready || !each.broke.empty(); });
+        }
         tally t;
         base::task_group writers(s.loop.get_executor());
         for (int w = 0; w < 50; ++w) writers.spawn("write", apply_some(&s, w * 200, (w + 1) * 200, &t));
@@ -120,7 +130,8 @@ TEST(flood, ten_thousand_applies_and_eight_watches_share_one_connection) {
         EXPECT_EQ(t.applied, 10'000) << t.trouble;
         EXPECT_EQ(s.api->statistics().wire.connects, 1U);
         // Every apply changed something, so every watch must come to see 10,000 versions.
-        for (bool all = false; !all;) {
+        for (bool all = false; !all && !testing::Test::HasFailure();) {
+            EXPECT_LT(std::chrono::steady_clock::now(), until) << "a watch misses versions";
             EXPECT_TRUE((co_await s.api->list(configmaps, s.ns, {.limit = 1})).has_value());
             all = true;
             for (const seen& each : watched) {

@@ -49,7 +49,7 @@ run_against_apiserver() {
   local bin crds
   bin=$(test/controlplane/build.sh base | tail -n 1) || die "the API server could not be built, see above"
   crds=$(test/controlplane/build.sh path | tail -n 1)
-  run_suite 'kube-apiserver' "$bin/controlplane" exec --dir build/controlplane --audit --crds "$crds" -- \
+  run_suite 'kube-apiserver' timeout -k 20 900 "$bin/controlplane" exec --dir build/controlplane --audit --crds "$crds" -- \
     build/dev/test/integration_test --gtest_brief=1 --gtest_filter="$1"
 }
 
