@@ -1,7 +1,7 @@
 // Bad kubeconfigs: one line that names the file, the field and the cure, whatever is wrong.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 
 #include "kube/base64.hpp"
 #include "kube/kubeconfig.hpp"
@@ -48,22 +48,22 @@ TEST(kubeconfig_errors, of_contexts) {
 }
 
 TEST(kubeconfig_errors, of_wrong_types) {
-    EXPECT_EQ(complaint("[1]"), "the document: is a list, must be a mapping with clusters, contexts and users");
+    EXPECT_EQ(complaint("[1]"), "the document: is a list, must be an object with clusters, contexts and users");
     EXPECT_EQ(complaint("kind: Pod"), "kind: is \"Pod\", must be Config: this is no kubeconfig");
-    EXPECT_EQ(complaint("clusters: {a: b}"), "clusters: is a mapping, must be a list");
-    EXPECT_EQ(complaint("clusters: [7]"), "clusters[0]: is a number, must be a mapping");
-    EXPECT_EQ(complaint("users: [{name: 12345}]"), "users[0].name: is a number, must be a text: put it in quotes");
-    EXPECT_EQ(complaint("users: [{name: u, user: [x]}]"), "users[0].user: is a list, must be a mapping");
+    EXPECT_EQ(complaint("clusters: {a: b}"), "clusters: is an object, must be a list");
+    EXPECT_EQ(complaint("clusters: [7]"), "clusters[0]: is a number, must be an object");
+    EXPECT_EQ(complaint("users: [{name: 12345}]"), "users[0].name: is a number, must be a string: put it in quotes");
+    EXPECT_EQ(complaint("users: [{name: u, user: [x]}]"), "users[0].user: is a list, must be an object");
     EXPECT_EQ(complaint("users: [{name: u, user: {token: 1e3}}]"),
-              "users[0].user.token: is a number, must be a text: put it in quotes");
+              "users[0].user.token: is a number, must be a string: put it in quotes");
     EXPECT_EQ(complaint("clusters: [{name: c, cluster: {insecure-skip-tls-verify: maybe}}]"),
-              "clusters[0].cluster.insecure-skip-tls-verify: is a text, must be true or false");
+              "clusters[0].cluster.insecure-skip-tls-verify: is a string, must be true or false");
     EXPECT_EQ(complaint("users: [{name: u, user: {exec: {args: [a, 2]}}}]"),
-              "users[0].user.exec.args[1]: is a number, must be a text: put it in quotes");
+              "users[0].user.exec.args[1]: is a number, must be a string: put it in quotes");
     EXPECT_EQ(complaint("users: [{name: u, user: {exec: {env: [{value: x}]}}}]"),
               "users[0].user.exec.env[0].name: must be the name of a variable");
     EXPECT_EQ(complaint("users: [{name: u, user: {as-user-extra: {k: v}}}]"),
-              "users[0].user.as-user-extra.k: is a text, must be a list");
+              "users[0].user.as-user-extra.k: is a string, must be a list");
     EXPECT_EQ(complaint("clusters: [{name: c}, {name: c}]"),
               "clusters[1].name: \"c\" occurs twice in this file: keep one");
 }
@@ -152,9 +152,9 @@ TEST(kubeconfig_errors, bound_size_depth_entries_and_aliases) {
         for (int k = 0; k < 9; ++k) bomb += (k == 0 ? "" : ", ") + before;
         bomb += "]\n";
     }
-    const auto start = std::chrono::steady_clock::now();
+    const std::clock_t start = std::clock();
     EXPECT_NE(complaint(bomb), "no error");
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(10));
+    EXPECT_LT(std::clock() - start, 5 * CLOCKS_PER_SEC);
 }
 
 TEST(kubeconfig_errors, long_texts_and_long_lists_stay_short) {
