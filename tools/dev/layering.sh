@@ -18,7 +18,7 @@ while IFS=: read -r file line include; do
   [ -n "${may[$room]+known}" ] || { echo "layering: $file: room '$room' has no arrows" >&2; bad=1; continue; }
   case " ${may[$room]} " in *" $to "*) ;; *) echo "layering: $file:$line: $room may not include $to/" >&2; bad=1 ;; esac
 done < <(grep -rnE '^#include "[a-z_]+/' src || true)
-if grep -rln '#include <glaze' src include --include='*.hpp' >&2; then echo 'layering: Glaze belongs into codec sources, not into headers' >&2; bad=1; fi
+if grep -rln '#include <glaze' src --include='*.hpp' >&2; then echo 'layering: Glaze belongs into codec sources, not into headers' >&2; bad=1; fi
 if grep -rlE '#include <boost/asio|"base/(asio|signal|task_group)|_clock::now' src/runtime src/plugins src/admission >&2 2>/dev/null; then
   echo 'layering: src/runtime and src/plugins know no Asio, no kube and no clock' >&2; bad=1
 fi
