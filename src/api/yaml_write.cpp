@@ -19,41 +19,37 @@ bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 0x80;
 }
 
-// Numbers inside names count as numbers: node2 before node10.
+std::string_view digits_at(std::string_view text, std::size_t i) {
+    std::size_t end = i;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    return text.substr(i, end - i);
+}
+
+// Numbers inside names count as numbers: node2 before node10. Signs come before digits, digits before letters.
+// go-yaml's own order has circles (0107d < 0xa < 1 < 0107d); this one agrees with it elsewhere.
 bool name_less(std::string_view a, std::string_view b) {
-    const auto number = [](std::string_view text, std::size_t& i) {
-        std::uint64_t n = 0;
-        while (i < text.size() && is_digit(text[i])) n = n * 10 + static_cast<std::uint64_t>(text[i++] - '0');
-        return n;
-    };
-    const auto differ = std::ranges::mismatch(a, b);
-    const auto at = static_cast<std::size_t>(differ.in1 - a.begin());
-    if (at == a.size() || at == b.size()) return a.size() < b.size();
-    const bool letters_a = is_letter(a[at]);
-    const bool letters_b = is_letter(b[at]);
-    if (letters_a && letters_b) return static_cast<unsigned char>(a[at]) < static_cast<unsigned char>(b[at]);
-    if (letters_a || letters_b) return letters_b;
-    // A zero inside a number makes it longer; one in front does not count.
-    bool inside = false;
-    if (a[at] == '0' || b[at] == '0') {
-        for (std::size_t j = at; j > 0 && is_digit(a[j - 1]); --j) inside = inside || a[j - 1] != '0';
+    const auto rank = [](char c) { return is_letter(c) ? 2 : is_digit(c) ? 1 : 0; };
+    std::size_t i = 0;
+    std::size_t j = 0;
+    while (i < a.size() && j < b.size()) {
+        if (!is_digit(a[i]) || !is_digit(b[j])) {
+            if (rank(a[i]) != rank(b[j])) return rank(a[i]) < rank(b[j]);
+            if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+            ++i;
+            ++j;
+            continue;
+        }
+        std::string_view left = digits_at(a, i);
+        std::string_view right = digits_at(b, j);
+        i += left.size();
+        j += right.size();
+        left.remove_prefix(std::min(left.find_first_not_of('0'), left.size()));
+        right.remove_prefix(std::min(right.find_first_not_of('0'), right.size()));
+        if (left.size() != right.size()) return left.size() < right.size();
+        if (left != right) return left < right;
     }
-    std::size_t end_a = at;
-    std::size_t end_b = at;
-    std::uint64_t na = number(a, end_a);
-    std::uint64_t nb = number(b, end_b);
-    if (inside) {
-        const auto prefixed = [&](std::uint64_t n, std::size_t end) {
-            std::uint64_t scale = 1;
-            for (std::size_t i = at; i < end; ++i) scale *= 10;
-            return n + scale;
-        };
-        na = prefixed(na, end_a);
-        nb = prefixed(nb, end_b);
-    }
-    if (na != nb) return na < nb;
-    if (end_a != end_b) return end_a < end_b;
-    return static_cast<unsigned char>(a[at]) < static_cast<unsigned char>(b[at]);
+    if (i < a.size() || j < b.size()) return i == a.size();
+    return a < b;
 }
 
 // What a spelling has to respect.

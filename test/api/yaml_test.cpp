@@ -194,6 +194,20 @@ TEST(yaml_write, blocks_with_sorted_names) {
     EXPECT_EQ(yaml_of("1e3"), "1e3\n");
 }
 
+TEST(yaml_write, the_order_of_names_is_one) {
+    const std::vector<std::string> names{"",  "-",  "1",  "01x", "0xa", "0107d", "2", "10",
+                                         "a", "a-", "a1", "a01", "a2",  "a10",   "ab"};
+    std::string expected;
+    for (std::size_t turn = 0; turn < names.size(); ++turn) {
+        arena memory;
+        editor e = editor::object(memory);
+        for (std::size_t i = 0; i < names.size(); ++i) e.set(names[(i * 4 + turn) % names.size()], nullptr);
+        ASSERT_EQ(e.size(), names.size());
+        if (turn == 0) expected = to_yaml(e);
+        EXPECT_EQ(to_yaml(e), expected);
+    }
+}
+
 TEST(yaml_write, text_that_would_read_as_something_else_is_quoted) {
     EXPECT_EQ(
         yaml_of(R"(["", "true", "no", "1", "0x1F", "1e3", "~", "null", "1:30", "2024-01-01", "<<", ".inf", "0o7"])"),
