@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "support/watch_samples.hpp"
+#include "../test/support/watch_samples.cpp"  // bench programs see the rooms, not the tests' library
 #include "watch/object_store.hpp"
 #include "watch/projector.hpp"
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "support/watch_samples.hpp"
+#include "../test/support/watch_samples.cpp"  // bench programs see the rooms, not the tests' library
 #include "watch/kinds.hpp"
 #include "watch/object_view.hpp"
 #include "watch/skip.hpp"

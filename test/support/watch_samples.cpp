@@ -1,5 +1,5 @@
 // The texts behind the samples.
-#include "support/watch_samples.hpp"
+#include "watch_samples.hpp"
 
 namespace cotrain::test {
 
