@@ -9,6 +9,7 @@
 #include "plugins/encode.hpp"
 #include "plugins/flux_scripts.hpp"
 #include "runtime/gang.hpp"
+#include "runtime/processes.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -61,10 +62,12 @@ flux_settings settings_of(runtime::info& i, const api::train_job& job, const api
     s.queue_policy = setting(c, job, "FLUX_QUEUE_POLICY", "fcfs");
     s.nodes = i.trainer()->count;
     s.tasks_per_node = policy.num_proc_per_node.value_or(1);
-    if (job.spec.trainer && job.spec.trainer->num_proc_per_node.is_number()) {
-        s.tasks_per_node = job.spec.trainer->num_proc_per_node.count;
-    }
-    s.gpus_per_node = runtime::gpus_of(i.trainer_resources());
+    const api::process_count wanted = runtime::wanted_processes(job);
+    const ref resources = i.trainer_resources();
+    if (wanted.is_number()) s.tasks_per_node = wanted.count;
+    if (wanted.kind == api::process_count::form::cpu)
+        s.tasks_per_node = std::max<std::int64_t>(runtime::cpus_of(resources), 1);
+    s.gpus_per_node = runtime::gpus_of(resources);
     return s;
 }
 

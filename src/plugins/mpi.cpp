@@ -9,6 +9,7 @@
 #include "plugins/encode.hpp"
 #include "plugins/mpi_env.hpp"
 #include "runtime/guards.hpp"
+#include "runtime/processes.hpp"
 #include "runtime/resources.hpp"
 
 namespace cotrain::plugins {
@@ -52,15 +53,14 @@ ref node_resources(const runtime::info& i) {
     return {};
 }
 
+// The job's number; else the policy's, where 1 means one for every GPU.
 std::int64_t slots_of(const runtime::info& i, const api::train_job& job, const api::mpi_policy& policy) {
-    if (job.spec.trainer) {
-        const api::process_count& wanted = job.spec.trainer->num_proc_per_node;
-        if (wanted.is_number()) return wanted.count;
-        if (wanted.kind == api::process_count::form::cpu)
-            return std::max<std::int64_t>(runtime::cpus_of(node_resources(i)), 1);
-    }
-    if (policy.num_proc_per_node != 1) return policy.num_proc_per_node;
-    return std::max<std::int64_t>(runtime::gpus_of(node_resources(i)), 1);
+    const api::process_count wanted = runtime::wanted_processes(job);
+    if (wanted.is_number()) return wanted.count;
+    const ref resources = node_resources(i);
+    if (wanted.kind == api::process_count::form::cpu) return std::max<std::int64_t>(runtime::cpus_of(resources), 1);
+    const bool by_gpus = policy.num_proc_per_node == 1 || wanted.kind == api::process_count::form::gpu;
+    return by_gpus ? std::max<std::int64_t>(runtime::gpus_of(resources), 1) : policy.num_proc_per_node;
 }
 
 void put_file(editor items, std::string_view key, std::string_view path, std::int32_t mode) {

@@ -8,6 +8,7 @@
 #include "api/names.hpp"
 #include "plugins/torchtune.hpp"
 #include "runtime/gang.hpp"
+#include "runtime/processes.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -17,14 +18,10 @@ using api::process_count;
 using api::ref;
 namespace names = api::names;
 
-// The job's own wish, then what admission kept of it in an annotation, then the runtime's.
-process_count wanted_processes(const api::train_job& job, const api::torch_policy& policy) {
-    if (job.spec.trainer && job.spec.trainer->num_proc_per_node.is_set()) return job.spec.trainer->num_proc_per_node;
-    const auto kept = job.meta.annotation(names::num_proc_annotation);
-    for (const auto form : {process_count::form::cpu, process_count::form::gpu}) {
-        if (kept == to_string(form)) return {.kind = form, .written_as_text = true};
-    }
-    return policy.num_proc_per_node;
+// The job's wish, else the runtime's.
+process_count wished(const api::train_job& job, const api::torch_policy& policy) {
+    const process_count own = runtime::wanted_processes(job);
+    return own.is_set() ? own : policy.num_proc_per_node;
 }
 
 node_processes resolve(const process_count& wanted, ref resources) {
@@ -70,7 +67,7 @@ base::result<> torch::enforce_ml_policy(runtime::info& i, const api::train_job& 
     runtime::scale_trainer(i, job);
     const std::int64_t nodes = i.trainer() == nullptr ? 1 : i.trainer()->count;
     const ref resources = i.trainer_resources();
-    const node_processes processes = resolve(wanted_processes(job, policy), resources);
+    const node_processes processes = resolve(wished(job, policy), resources);
     const std::string master = i.master_address();
 
     if (runtime::container trainer = i.trainer_container()) {
@@ -113,7 +110,7 @@ void torch::validate(const runtime::info& i, const runtime::review& r, runtime::
     runtime::refuse_reserved_env(trainer.env, names::torch_reserved_env, out);
     if (!torchtune::applies(trainer.command)) return;
     const ref resources = i.trainer_resources();
-    const process_count wanted = wanted_processes(r.job, policy);
+    const process_count wanted = wished(r.job, policy);
     node_processes processes{.number = {}, .word = "auto"};
     if (wanted.is_number()) processes = {.number = wanted.count, .word = {}};
     torchtune::validate(
