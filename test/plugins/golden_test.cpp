@@ -10,6 +10,7 @@
 #include "golden/golden_case.hpp"
 #include "golden/golden_compare.hpp"
 #include "golden/golden_normal.hpp"
+#include "golden/golden_owned.hpp"
 #include "golden/golden_world.hpp"
 
 namespace cotrain::golden {
@@ -20,6 +21,7 @@ struct tally {
     std::size_t cases = 0;
     int snapshots = 0;
     int objects = 0;
+    int owned = 0;
     int verdicts = 0;
     std::vector<std::string> by_crd;  // verdicts of the CRD, the decoder or the webhooks for runtimes
 };
@@ -97,7 +99,9 @@ class player {
         const ref after = world_.patched(before, patch);
         const bool accept = kind == "TrainJob" && !key.ends_with(" status") ? decide(after, before, expected, key)
                                                                             : trust(expected, key);
-        if (accept) world_.store(after);
+        if (!accept) return;
+        world_.store(after);
+        if (!key.ends_with(" status")) world_.forget_applied({kind, name});
     }
 
     // Not ours to decide here: CRDs, and the webhooks of runtimes.
@@ -184,13 +188,32 @@ class player {
                 continue;
             }
             ++totals().objects;
-            golden::compare(normal.recorded(m.key(), wanted), actual.get(m.key()),
-                            "/steps/" + key + "/" + std::string(m.key()), differences_);
+            const std::string path = "/steps/" + key + "/" + std::string(m.key());
+            const std::size_t before = differences_.size();
+            golden::compare(normal.recorded(m.key(), wanted), actual.get(m.key()), path, differences_);
+            // Where the objects differ on purpose their owners do, too.
+            if (differences_.size() == before) compare_owned(std::string(m.key()), wanted, path);
         }
         for (const auto& m : actual.view().members()) {
             if (expected.contains(m.key()) || is_input(m.key())) continue;
             const std::string what = m.key() == "Events" ? world_.troubles().begin()->second : "not expected";
             differences_.push_back({"/steps/" + key + "/" + std::string(m.key()), what});
+        }
+    }
+
+    // The operator owns the fields that the reference owned.
+    void compare_owned(const std::string& name, ref wanted, const std::string& path) {
+        const std::size_t colon = name.find(':');
+        const ref applied = world_.applied({name.substr(0, colon), name.substr(colon + 1)});
+        if (!applied) return;
+        ++totals().owned;
+        const auto expected = ownership::recorded(wanted.get("ownedByTrainer"));
+        const auto ours = ownership::of(applied);
+        for (const auto& field : expected) {
+            if (!ours.contains(field)) differences_.push_back({path + "/ownedByTrainer", "not owned: " + field});
+        }
+        for (const auto& field : ours) {
+            if (!expected.contains(field)) differences_.push_back({path + "/ownedByTrainer", "owned: " + field});
         }
     }
 
@@ -228,9 +251,10 @@ class summary : public testing::Environment {
         if (t.cases < all_cases().size()) return;  // only some cases ran
         for (const auto& entry : meant().stale()) ADD_FAILURE() << "differences.json: not needed: " << entry;
         std::printf(
-            "golden: %zu cases, %d snapshots with %d objects and %d verdicts compared; %zu verdicts are the "
+            "golden: %zu cases, %d snapshots with %d objects (of %d the owned fields, "
+            "too) and %d verdicts compared; %zu verdicts are the "
             "CRD's, the decoder's or a runtime webhook's:\n",
-            t.cases, t.snapshots, t.objects, t.verdicts, t.by_crd.size());
+            t.cases, t.snapshots, t.objects, t.owned, t.verdicts, t.by_crd.size());
         for (const auto& name : t.by_crd) std::printf("  %s\n", name.c_str());
     }
 };

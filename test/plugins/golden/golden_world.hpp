@@ -57,6 +57,12 @@ class world {
     }
     [[nodiscard]] const std::map<key, ref>& objects() const { return objects_; }
     void pass(std::chrono::microseconds time) { now_ += time; }
+    // What the operator applied last; absent where somebody else has changed the object since.
+    [[nodiscard]] ref applied(const key& k) const {
+        const auto found = applied_.find(k);
+        return found == applied_.end() ? ref{} : found->second;
+    }
+    void forget_applied(const key& k) { applied_.erase(k); }
     // Why the operator cannot bring a job's children about, by job.
     [[nodiscard]] const std::map<std::string, std::string>& troubles() const { return troubles_; }
 
@@ -195,6 +201,7 @@ class world {
             out.ensure_object("metadata").set("creationTimestamp", before.get({"metadata", "creationTimestamp"}));
         }
         store(out);
+        applied_[key_of(*parsed)] = *parsed;
         return {};
     }
 
@@ -214,6 +221,7 @@ class world {
 
     api::arena& memory_;
     std::map<key, ref> objects_;
+    std::map<key, ref> applied_;
     std::map<std::string, std::string> troubles_;
     plugins::builtin framework_;
     api::micros_time now_ = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
