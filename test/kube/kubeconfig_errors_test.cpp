@@ -39,7 +39,7 @@ TEST(kubeconfig_errors, of_contexts) {
     EXPECT_EQ(complaint(head + "current-context: prod\ncontexts: [{name: dev}]"),
               "current-context: \"prod\": no such context; have: dev");
     EXPECT_EQ(
-        complaint(head + "current-context: x\ncontexts: [{name: dev}, {name: y}, {name: x, context: {cluster: prod}}]"),
+        complaint(head + "current-context: x\ncontexts: [{name: dev}, {name: z}, {name: x, context: {cluster: prod}}]"),
         "contexts[2].context.cluster: \"prod\": no such cluster in this or the merged files; have: a, b");
     EXPECT_EQ(complaint(head + "current-context: x\ncontexts: [{name: x, context: {}}]"),
               "contexts[0].context.cluster: is not set: name one; have: a, b");
@@ -134,7 +134,7 @@ TEST(kubeconfig_errors, of_text_that_is_no_yaml) {
     EXPECT_TRUE(complaint("a: b\n\tc: d\n").starts_with("line 2, column "));
     EXPECT_TRUE(complaint("a: 'b\n").starts_with("line "));
     EXPECT_EQ(complaint(std::string_view("a: b\nc: d\0e\n", 12)),
-              "line 2, column 5: has a NUL byte: save it as UTF-8 text");
+              "line 2, column 5: control characters are not allowed");
 }
 
 TEST(kubeconfig_errors, bound_size_depth_entries_and_aliases) {

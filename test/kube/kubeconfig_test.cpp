@@ -55,7 +55,7 @@ users:
     as: other
     as-uid: "7"
     as-groups: [a, b]
-    as-user-extra: {scope: [x, y]}
+    as-user-extra: {scope: [x, z]}
     unknown-field: {whatever: [1]}
 )";
     const auto made = load(text);
@@ -76,7 +76,7 @@ users:
     EXPECT_EQ(made->user.as.user, "other");
     EXPECT_EQ(made->user.as.uid, "7");
     EXPECT_EQ(made->user.as.groups, (std::vector<std::string>{"a", "b"}));
-    EXPECT_EQ(made->user.as.extra, (std::vector<std::pair<std::string, std::string>>{{"scope", "x"}, {"scope", "y"}}));
+    EXPECT_EQ(made->user.as.extra, (std::vector<std::pair<std::string, std::string>>{{"scope", "x"}, {"scope", "z"}}));
     EXPECT_EQ(made->origin, "kubeconfig /etc/k/config, context prod");
 }
 
@@ -145,6 +145,16 @@ TEST(kubeconfig, a_token_wins_over_a_plugin) {
     EXPECT_EQ(made->user.exec.command, "");
 }
 
+TEST(kubeconfig, plain_words_are_booleans_as_in_kubectl) {
+    EXPECT_TRUE(load(with("server: 'https://x', insecure-skip-tls-verify: yes", "token: t"))->insecure);
+    EXPECT_FALSE(load(with("server: 'https://x', insecure-skip-tls-verify: off", "token: t"))->insecure);
+}
+
+TEST(kubeconfig, of_several_documents_the_first_counts) {
+    EXPECT_EQ(load(with("server: 'https://a'", "token: t") + "---\n" + with("server: 'https://b'", "token: t"))->host,
+              "a");
+}
+
 TEST(kubeconfig, without_scheme_certificates_decide) {
     EXPECT_EQ(load(with("server: 'x:1', insecure-skip-tls-verify: true", "token: t"))->scheme, "https");
     EXPECT_EQ(load(with("server: 'x:1'", "token: t"))->scheme, "http");
@@ -174,7 +184,7 @@ users: [{name: red, user: {username: second, password: secret}}]
 )",
                                 "/two/config");
     auto three = parse_kubeconfig(R"(
-current-context: y
+current-context: z
 clusters: [{name: c, cluster: {server: "https://three"}}]
 )",
                                   "/three/config");
