@@ -74,6 +74,24 @@ TEST(h2_budget, lease_and_watch_overtake_what_waits) {
     EXPECT_EQ(order, (std::vector<std::string>{"/lease", "/watch", "/read", "/write", "/write", "/write"}));
 }
 
+TEST(h2_budget, room_is_what_a_new_request_would_find) {
+    end_point client(role::client);
+    EXPECT_TRUE(client.wire.has_room(priority::write));
+    ASSERT_TRUE(client.wire.feed(raw::server_hello(10)));
+    for (int i = 0; i < 4; ++i) client.ask("/x");
+    EXPECT_TRUE(client.wire.has_room(priority::write));
+    client.ask("/x");
+    EXPECT_FALSE(client.wire.has_room(priority::write)) << "five of ten are kept for urgent requests";
+    EXPECT_TRUE(client.wire.has_room(priority::watch));
+    static_cast<void>(client.take());
+    EXPECT_FALSE(client.wire.has_room(priority::read)) << "running or queued makes no difference";
+    for (int i = 0; i < 4; ++i) client.ask("/watch", {}, priority::watch);
+    EXPECT_FALSE(client.wire.has_room(priority::watch));
+    EXPECT_TRUE(client.wire.has_room(priority::lease));
+    client.wire.shutdown();
+    EXPECT_FALSE(client.wire.has_room(priority::lease));
+}
+
 TEST(h2_budget, a_full_queue_says_so) {
     limits few;
     few.queued_requests_max = 3;
