@@ -19,18 +19,22 @@ namespace {
 using asio::ip::tcp;
 using boost::system::error_code;
 
-void set_option(tcp::socket& socket, int level, int name, std::int64_t value) {
+// What Linux takes for keepalive: times in seconds, and probes.
+constexpr std::int64_t keepalive_s_max = 32'767;
+constexpr std::int64_t keepalive_probes_max = 127;
+
+void set_option(tcp::socket& socket, int level, int name, std::int64_t value, std::int64_t value_max = 1) {
     // A kernel without one of these still connects: HTTP/2's PING finds dead peers too.
-    const int number = static_cast<int>(std::clamp<std::int64_t>(value, 1, 32'767));
+    const int number = static_cast<int>(std::clamp<std::int64_t>(value, 1, value_max));
     static_cast<void>(::setsockopt(socket.native_handle(), level, name, &number, sizeof number));
 }
 
 void set_liveness(tcp::socket& socket, const connect_options& options) {
     set_option(socket, IPPROTO_TCP, TCP_NODELAY, 1);
     set_option(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, options.keepalive_idle.count());
-    set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, options.keepalive_interval.count());
-    set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_probes);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPIDLE, options.keepalive_idle.count(), keepalive_s_max);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPINTVL, options.keepalive_interval.count(), keepalive_s_max);
+    set_option(socket, IPPROTO_TCP, TCP_KEEPCNT, options.keepalive_probes, keepalive_probes_max);
     // Unacknowledged data gives up as soon as keepalive would; the kernel's own limit is about 15 minutes.
     const auto silence = options.keepalive_idle + options.keepalive_interval * options.keepalive_probes;
     const unsigned silence_ms =
