@@ -53,15 +53,14 @@ object_store::outcome object_store::upsert(const projection& p) {
     if (!known) return insert(p, seen);
     object_record& r = at(known->slot);
     r.epoch = epoch_;
-    const std::uint64_t version = version_number(p.resource_version);
-    if (version != 0 && version < r.version) return {*known, nothing};
+    if (outdated(r, p.resource_version)) return {*known, nothing};
     if (!p.uid.empty() && find_uid(texts_, p.uid) != r.id) {
         remove(*known);
         outcome fresh = insert(p, seen);
         fresh.changes |= replaced;
         return fresh;
     }
-    r.version = version;
+    r.version = version_number(p.resource_version);
     std::uint8_t changes = nothing;
     if (whole_print(seen) != r.print) {
         changes = spec_changed | status_changed;
@@ -72,6 +71,11 @@ object_store::outcome object_store::upsert(const projection& p) {
         collapse(*known);
     }
     return {*known, changes};
+}
+
+bool object_store::outdated(const object_record& known, std::string_view version) {
+    const std::uint64_t number = version_number(version);
+    return number != 0 && number < known.version;
 }
 
 object_store::outcome object_store::insert(const projection& p, const prints& seen) {

@@ -81,6 +81,8 @@ class object_store {
     };
     // Takes an object in. One that is older than what is known of the same object only counts as seen.
     outcome upsert(const projection& p);
+    // Whether a record is newer than that resourceVersion, so that upsert() would change nothing.
+    [[nodiscard]] static bool outdated(const object_record& known, std::string_view version);
     // The object is gone; false if it is not here, or a namesake is.
     bool remove(std::string_view ns, std::string_view name, std::string_view uid);
     bool remove(handle h);

@@ -1,0 +1,59 @@
+// All informers of an operator and their stores, wired together: construct, start, wait, look things up.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <memory>
+#include <vector>
+
+#include "watch/informer.hpp"
+
+namespace cotrain::watch {
+
+using kind_set = std::bitset<kinds>;
+[[nodiscard]] kind_set every_kind();
+
+struct informers_options {
+    kind_set watched = every_kind();
+    list_watch_options timing{};
+    std::string ns{};  // empty: all namespaces; of cluster-wide kinds it means nothing
+};
+
+// What `tools.to` hears, it hears after the stores agree with each other: a finished job's JobSet has been collapsed.
+// Lives until its task group has been joined.
+class informers final : private listener {
+   public:
+    explicit informers(const informer_tools& tools, const informers_options& options = {});
+
+    void start();
+    // Waits until every required kind is in sync, and of the others it is known whether there are any. False when
+    // cancelled.
+    [[nodiscard]] awaitable<bool> ready();
+    [[nodiscard]] bool is_ready() const;
+    // Required kinds that the server does not know.
+    [[nodiscard]] std::vector<kind> missing() const;
+
+    // Of a kind that is not watched: an empty store, and no informer.
+    [[nodiscard]] const object_store& store(kind k) const { return places_[static_cast<std::size_t>(k)]->objects; }
+    [[nodiscard]] const informer* of(kind k) const { return places_[static_cast<std::size_t>(k)]->watcher.get(); }
+    [[nodiscard]] std::size_t memory_bytes() const;
+
+   private:
+    void changed(const object_change& what) override;
+    void removed(kind of, const object_record& last) override { to_.removed(of, last); }
+    void synced(kind of) override;
+    void missing(kind of) override { to_.missing(of); }
+
+    struct place {
+        explicit place(text_table& texts) : objects(texts) {}
+        object_store objects;
+        std::unique_ptr<informer> watcher;
+    };
+    [[nodiscard]] object_store& own(kind k) { return places_[static_cast<std::size_t>(k)]->objects; }
+    void settle(const object_record& job);
+
+    listener& to_;
+    std::array<std::unique_ptr<place>, kinds> places_;
+};
+
+}  // namespace cotrain::watch

@@ -1,0 +1,127 @@
+// From views to records, and from records to the listener.
+#include "watch/intake.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "api/names.hpp"
+
+namespace cotrain::watch {
+
+namespace {
+
+namespace names = api::names;
+
+constexpr std::array child_suffixes{names::snapshot_suffix,        names::ssh_auth_suffix,   names::hostfile_suffix,
+                                    names::flux_entrypoint_suffix, names::flux_curve_suffix, names::tls_config_suffix};
+
+}  // namespace
+
+bool has_child_name(std::string_view name) {
+    return std::ranges::any_of(child_suffixes, [name](std::string_view end) { return name.ends_with(end); });
+}
+
+intake::intake(kind of, object_store& store, text_table& texts, listener& to, base::logger& log,
+               const object_store* jobs)
+    : of_(of), store_(store), texts_(texts), to_(to), log_(log), jobs_(jobs) {
+    if (of == kind::train_job) parts_ = &train_job_;
+    if (of == kind::job_set) parts_ = &job_set_;
+}
+
+const projection& intake::project_job_set(const object_view& object) {
+    if (!owned_by_train_job(object)) return projector_.job_set(object, job_set_, true);
+    const projection& p = projector_.job_set(object, job_set_, false);
+    if (jobs_ == nullptr) return p;
+    const auto owner = jobs_->find(p.owner_ns, p.owner_name);
+    const object_record* const job = owner ? jobs_->get(*owner) : nullptr;
+    if (job == nullptr || !job->terminal() || job->id != find_uid(texts_, p.owner_uid)) return p;
+    const bool settled = jobs_->counts_print(*job) == prints_of(p).counts;
+    return settled ? projector_.job_set(object, job_set_, true) : p;
+}
+
+const projection* intake::project(const object_view& object) {
+    switch (of_) {
+        case kind::train_job: return &projector_.train_job(object, train_job_);
+        case kind::job_set: return &project_job_set(object);
+        case kind::training_runtime:
+        case kind::cluster_training_runtime: return &projector_.runtime(object);
+        case kind::coscheduling_pod_group:
+        case kind::volcano_pod_group:
+        case kind::limit_range:
+        case kind::runtime_class: return &projector_.plain(object);
+        case kind::secret:
+        case kind::config_map:
+            if (!owned_by_train_job(object) && !has_child_name(object.name.raw)) return nullptr;
+            return &projector_.metadata(object);
+    }
+    return nullptr;
+}
+
+void intake::upsert(const object_view& object) {
+    const auto known = store_.find(object.ns.raw, object.name.raw);
+    const projection* const p = project(object);
+    if (p == nullptr) {
+        if (known) drop(*known);
+        return;
+    }
+    std::uint8_t also = nothing;
+    text_id group = no_text;
+    if (const object_record* const before = known ? store_.get(*known) : nullptr; before != nullptr) {
+        if (find_uid(texts_, p->uid) != before->id && !object_store::outdated(*before, p->resource_version)) {
+            drop(*known);
+            also = replaced;
+        } else {
+            group = before->group;
+            texts_.retain(group);
+        }
+    }
+    const auto [at, changes] = store_.upsert(*p);
+    if (changes != nothing) {
+        if (parts_ != nullptr && parts_->failure()) complain(object);
+        const object_record* const now = store_.get(at);
+        to_.changed({.of = of_,
+                     .at = at,
+                     .object = now,
+                     .changes = static_cast<std::uint8_t>(changes | also),
+                     .group_before = group == now->group ? no_text : group});
+    }
+    texts_.release(group);
+}
+
+void intake::remove(const object_view& object) {
+    const auto known = store_.find(object.ns.raw, object.name.raw);
+    if (!known) return;
+    const bool another = !object.uid.empty() && find_uid(texts_, object.uid.raw) != store_.get(*known)->id;
+    if (!another) drop(*known);
+}
+
+void intake::drop(handle h) {
+    to_.removed(of_, *store_.get(h));
+    store_.remove(h);
+}
+
+std::size_t intake::sweep() {
+    return store_.sweep([this](const object_record& gone) { to_.removed(of_, gone); });
+}
+
+void intake::end_picture() {
+    sweep();
+    to_.synced(of_);
+}
+
+void intake::vanish() {
+    store_.begin_picture();
+    sweep();
+    to_.missing(of_);
+}
+
+// What an older definition let in is kept as far as it could be read.
+void intake::complain(const object_view& object) {
+    ++malformed_;
+    log_.warn("an object is not as its kind should be", {{"kind", info_of(of_).label},
+                                                         {"namespace", object.ns.raw},
+                                                         {"name", object.name.raw},
+                                                         {"error", parts_->failure()->message}});
+}
+
+}  // namespace cotrain::watch

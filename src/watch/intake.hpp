@@ -1,0 +1,61 @@
+// Takes decoded objects of one kind into their store and says what changed: everything of an informer but requests.
+#pragma once
+
+#include <cstdint>
+
+#include "base/log.hpp"
+#include "watch/kinds.hpp"
+#include "watch/listener.hpp"
+#include "watch/object_store.hpp"
+#include "watch/object_view.hpp"
+#include "watch/projector.hpp"
+
+namespace cotrain::watch {
+
+// Whether an object of this name may be a child of a TrainJob: Secrets and ConfigMaps with other names are foreign,
+// unless a TrainJob controls them.
+[[nodiscard]] bool has_child_name(std::string_view name);
+
+// Foreign Secrets and ConfigMaps are not kept. JobSets of nobody of ours are kept without body, to be noticed where
+// they are in the way. An event without change allocates nothing.
+class intake {
+   public:
+    // `jobs` is the store of TrainJobs: JobSets need it to know when nothing of them is wanted any more.
+    intake(kind of, object_store& store, text_table& texts, listener& to, base::logger& log,
+           const object_store* jobs = nullptr);
+
+    // What reads the parts of objects of this kind; null where none is looked into.
+    [[nodiscard]] part_reader* parts() { return parts_; }
+    // An object as parts() has just read it.
+    void upsert(const object_view& object);
+    void remove(const object_view& object);
+
+    // What is not upserted between the two is gone.
+    void begin_picture() { store_.begin_picture(); }
+    void end_picture();
+    // The kind itself is gone.
+    void vanish();
+
+    [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
+
+   private:
+    [[nodiscard]] const projection* project(const object_view& object);
+    [[nodiscard]] const projection& project_job_set(const object_view& object);
+    void drop(handle h);
+    std::size_t sweep();
+    void complain(const object_view& object);
+
+    kind of_;
+    object_store& store_;
+    text_table& texts_;
+    listener& to_;
+    base::logger& log_;
+    const object_store* jobs_;
+    train_job_reader train_job_;
+    job_set_reader job_set_;
+    part_reader* parts_ = nullptr;
+    projector projector_;
+    std::uint64_t malformed_ = 0;
+};
+
+}  // namespace cotrain::watch
