@@ -1,0 +1,71 @@
+// The queue in front of the API server, and what a refusal means.
+#include "reconcile/event_sink.hpp"
+
+#include <utility>
+
+#include "api/names.hpp"
+
+namespace cotrain::reconcile {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr kube::resource events{api::names::event.group, api::names::event.version, api::names::event.plural,
+                                api::names::event.kind};
+
+}  // namespace
+
+event_sink::event_sink(base::task_group& owner, kube::client& api, base::logger& log, std::string controller,
+                       std::string instance)
+    : owner_(owner), api_(api), log_(log), recorder_(std::move(controller), std::move(instance)) {}
+
+void event_sink::start() { owner_.spawn("event sink", run()); }
+
+// Asked for room before it is recorded: the recorder believes that what it gives out is written.
+void event_sink::post(const event_note& what) {
+    const std::size_t room = what.type == event_type::normal ? event_queue_normal_max : event_queue_max;
+    if (queue_.size() >= room) {
+        ++metrics_.dropped;
+        return;
+    }
+    auto write = recorder_.record(what, clock::now(),
+                                  std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()));
+    if (!write) return;
+    queue_.push_back(std::move(*write));
+    if (queue_.size() == 1) filled_.notify_later();
+}
+
+awaitable<void> event_sink::run() {
+    for (;;) {
+        while (queue_.empty())
+            if (!co_await filled_.wait()) co_return;
+        event_write next = std::move(queue_.front());
+        queue_.pop_front();
+        co_await send(std::move(next));
+    }
+}
+
+awaitable<void> event_sink::send(event_write what) {
+    const kube::write_options options{.with = {net::priority::write, event_deadline}};
+    base::result<kube::reply> got;
+    if (what.how == event_write::verb::create)
+        got = co_await api_.create(events, what.ns, std::move(what.body), options);
+    else
+        got = co_await api_.merge_patch(events, {what.ns, what.name}, std::move(what.body), options);
+    if (got) {
+        ++metrics_.sent;
+        complained_ = 0;
+        co_return;
+    }
+    ++metrics_.failed;
+    // It is not there (any more): the next repetition makes one.
+    recorder_.forget(what.ns, what.name);
+    const base::error& why = got.error();
+    if (why.http_status == 404) co_return;
+    const int complaint = why.http_status == 0 ? -1 : why.http_status;
+    if (std::exchange(complained_, complaint) != complaint)
+        log_.warn("an event cannot be written", {{"namespace", what.ns}, {"error", why.message}});
+}
+
+}  // namespace cotrain::reconcile

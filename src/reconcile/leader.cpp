@@ -1,0 +1,179 @@
+// The coroutine around an election, and what a Lease looks like.
+#include "reconcile/leader.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/json.hpp"
+#include "api/lease.hpp"
+#include "api/names.hpp"
+
+namespace cotrain::reconcile {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+constexpr kube::resource leases{api::names::lease.group, api::names::lease.version, api::names::lease.plural,
+                                api::names::lease.kind};
+
+wall_micros wall_now() { return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()); }
+
+}  // namespace
+
+std::string make_identity(std::string_view host, base::random_source& random) {
+    const std::uint64_t a = random.next();
+    const std::uint64_t b = random.next();
+    return fmt::format("{}_{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", host, a >> 32U, (a >> 16U) & 0xffffU, a & 0xfffU,
+                       0x8000U | (b >> 50U), b & 0xffff'ffff'ffffU);
+}
+
+leader::leader(const leader_tools& tools, leader_options options, std::function<void(bool)> on_change)
+    : owner_(tools.owner),
+      api_(tools.api),
+      random_(tools.random),
+      log_(tools.log),
+      options_(std::move(options)),
+      on_change_(std::move(on_change)),
+      election_(options_.identity, options_.timing),
+      timer_(tools.owner.executor()) {}
+
+void leader::start() { owner_.spawn("leader election", run()); }
+
+bool leader::leading() const { return announced_ && !stopping_ && election_.leading(clock::now()); }
+
+awaitable<bool> leader::acquired() {
+    while (!leading() && !ended_ && !stopping_)
+        if (co_await waiting_.until(moment::max()) == kube::sleepers::outcome::cancelled) co_return false;
+    co_return leading();
+}
+
+awaitable<bool> leader::stop(std::chrono::milliseconds patience) {
+    stopping_ = true;
+    stop_by_ = clock::now() + patience;
+    election_.stop();
+    announce();
+    timer_.cancel();
+    while (!ended_ && clock::now() < stop_by_)
+        if (co_await waiting_.until(stop_by_) == kube::sleepers::outcome::cancelled) break;
+    co_return ended_&& election_.state() == election::role::released&& election_.holder() != options_.identity;
+}
+
+awaitable<void> leader::run() {
+    for (;;) {
+        auto todo = election_.next(clock::now(), wall_now(), random_);
+        announce();
+        switch (todo.what) {
+            case election::ask::read: co_await read(todo.until); break;
+            case election::ask::create:
+            case election::ask::update: co_await write(std::move(todo)); break;
+            case election::ask::wait:
+                timer_.expires_at(todo.until);
+                co_await timer_.async_wait(use_tuple);
+                break;
+            case election::ask::answer: break;
+            case election::ask::end:
+                ended_ = true;
+                waiting_.wake_all();
+                co_return;
+        }
+        if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none) co_return;
+    }
+}
+
+kube::call_options leader::with(moment until) const {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(std::min(until, stop_by_) - clock::now());
+    return {net::priority::lease, std::max(left, std::chrono::milliseconds(1))};
+}
+
+awaitable<void> leader::read(moment until) {
+    auto got = co_await api_.get(leases, {options_.ns, options_.name}, {.with = with(until)});
+    if (!got && got.error().http_status == 404) co_return election_.read_done(std::nullopt, clock::now());
+    auto seen = got ? understand(std::move(got->body)) : base::fail(std::move(got).error());
+    if (seen) co_return election_.read_done(std::move(*seen), clock::now());
+    failed(seen.error());
+    election_.read_failed(clock::now());
+}
+
+awaitable<void> leader::write(election::action what) {
+    const bool create = what.what == election::ask::create;
+    if (create) document_.clear();
+    std::string body = document_of(what.lease);
+    const kube::write_options options{.with = with(what.until)};
+    base::result<kube::reply> got;
+    if (create)
+        got = co_await api_.create(leases, options_.ns, std::move(body), options);
+    else
+        got = co_await api_.update(leases, {options_.ns, options_.name}, std::move(body), options);
+    // Gone or there meanwhile, or changed by somebody, who may have been us in an attempt without answer.
+    const int refusal = got ? 0 : got.error().http_status;
+    if (refusal == 409 || (refusal == 404 && !create)) co_return election_.write_conflict(clock::now());
+    auto stored = got ? understand(std::move(got->body)) : base::fail(std::move(got).error());
+    if (stored) co_return election_.write_done(std::move(*stored), clock::now());
+    failed(stored.error());
+    election_.write_failed(clock::now());
+}
+
+std::string leader::document_of(const lease_record& lease) const {
+    api::arena memory;
+    api::lease out;
+    if (!document_.empty())
+        if (const auto seen = api::parse_json(memory, document_)) out.document = *seen;
+    out.meta.name = options_.name;
+    out.meta.ns = options_.ns;
+    out.meta.resource_version = lease.resource_version;
+    out.holder = lease.holder;
+    out.duration_seconds = lease.duration_seconds;
+    out.acquire_time = lease.acquire_time;
+    out.renew_time = lease.renew_time;
+    out.transitions = lease.transitions;
+    return api::to_json(api::encode_lease(memory, out));
+}
+
+base::result<lease_record> leader::understand(std::string body) {
+    api::arena memory;
+    const auto document = api::parse_json(memory, body);
+    if (!document) return base::fail(base::error(document.error()).during("Lease"));
+    const auto seen = api::decode_lease(*document);
+    if (!seen) return base::fail(seen.error());
+    lease_record out;
+    out.holder = seen->holder;
+    out.duration_seconds = seen->duration_seconds;
+    out.acquire_time = seen->acquire_time.value_or(wall_micros{});
+    out.renew_time = seen->renew_time.value_or(wall_micros{});
+    out.transitions = seen->transitions;
+    out.resource_version = seen->meta.resource_version;
+    document_ = std::move(body);
+    if (out.holder != known_holder_) {
+        known_holder_ = out.holder;
+        log_.info("the lease has a holder", {{"lease", options_.name}, {"holder", known_holder_}});
+    }
+    return out;
+}
+
+void leader::failed(const base::error& why) {
+    ++failures_;
+    log_.warn("the lease cannot be read or written", {{"lease", options_.name}, {"error", why.message}});
+}
+
+// Every change of who may write is told once, by whoever notices it first.
+void leader::announce() {
+    const bool now = !stopping_ && election_.leading(clock::now());
+    if (now == announced_) return;
+    announced_ = now;
+    if (now) {
+        // A dead connection has to be found while there is time for a renewal on another.
+        const auto quarter = options_.timing.renew_deadline / 4;
+        api_.set_ping(quarter, quarter);
+        log_.info("leading", {{"lease", options_.name}, {"identity", options_.identity}});
+    } else {
+        log_.write(stopping_ ? base::level::info : base::level::error, "leading no more",
+                   {{"lease", options_.name}, {"holder", election_.holder()}});
+    }
+    waiting_.wake_all();
+    if (on_change_) on_change_(now);
+}
+
+}  // namespace cotrain::reconcile
