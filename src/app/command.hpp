@@ -15,6 +15,7 @@ struct command {
     int (*run)(arguments);
 };
 
+int run_config(arguments words);
 int run_demo(arguments words);
 int run_probe(arguments words);
 int run_render(arguments words);

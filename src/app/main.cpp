@@ -18,6 +18,7 @@ int run_version(arguments) {
 int run_help(arguments words);
 
 constexpr std::array commands{
+    command{"config", "print the configuration that the operator would run with", run_config},
     command{"demo", "show what this version does, on this machine alone", run_demo},
     command{"probe", "reach the cluster of a kubeconfig: version, who we are, which definitions it has", run_probe},
     command{"render", "print what would be applied for TrainJobs in files", run_render},
