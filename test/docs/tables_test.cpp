@@ -1,0 +1,88 @@
+// The tables of docs/ against what they are about: the API's schema, and the phases of the built-in plugins.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/schema/crd.hpp"
+#include "docs/page.hpp"
+#include "plugins/builtin.hpp"
+
+namespace cotrain::test {
+namespace {
+
+namespace schema = api::schema;
+
+page read(const std::string& name) { return read_page(std::filesystem::path(COTRAIN_SOURCE_DIR) / "docs" / name); }
+
+struct field {
+    std::string fallback;
+    bool required = false;
+    bool operator==(const field&) const = default;
+};
+
+// Members of spec that are ours: what Kubernetes' own types have is told elsewhere.
+void list_fields(const schema::node& of, const std::string& prefix, std::map<std::string, field>& out) {
+    static const std::set<std::string> sections{"runtimeRef", "initializer", "initializer.dataset", "initializer.model",
+                                                "trainer"};
+    for (const auto& p : of.properties) {
+        const std::string path = prefix + p.name;
+        if (sections.contains(path)) {
+            list_fields(*p.value, path + ".", out);
+        } else {
+            std::string fallback = p.value->fallback;
+            std::erase(fallback, '"');
+            out[path] = {fallback, p.required};
+        }
+    }
+}
+
+TEST(docs, every_field_of_spec_is_told_with_its_default) {
+    std::map<std::string, field> wanted;
+    list_fields(*schema::schema_of("TrainJob")->find("spec")->value, "", wanted);
+    std::map<std::string, field> told;
+    for (const auto& row : table(read("trainjob.md"), "field")) {
+        const std::string& text = row.at(2);
+        told[row.at(0)] = {text == "–" || text == "required" ? "" : text, text == "required"};
+    }
+    for (const auto& [path, f] : wanted) {
+        ASSERT_TRUE(told.contains(path)) << path << " has no row";
+        EXPECT_EQ(told[path], f) << path << ": default is '" << f.fallback << "', required " << f.required;
+    }
+    for (const auto& [path, f] : told) EXPECT_TRUE(wanted.contains(path)) << path << " is no field";
+}
+
+template <class P>
+std::vector<std::string> phases_of() {
+    const auto mark = [](bool taken) { return std::string(taken ? "x" : ""); };
+    return {std::string(P::name),
+            mark(runtime::enforces_ml_policy<P>),
+            mark(runtime::enforces_pod_group_policy<P>),
+            mark(runtime::identifies_pod_network<P>),
+            mark(runtime::syncs_parallelism<P>),
+            mark(runtime::builds_objects<P>),
+            mark(runtime::validates_jobs<P>),
+            mark(runtime::reports_status<P>)};
+}
+
+template <class... Plugins>
+std::vector<std::vector<std::string>> phases(const runtime::framework<Plugins...>&) {
+    return {phases_of<Plugins>()...};
+}
+
+TEST(docs, plugins_are_told_in_their_order_and_with_their_phases) {
+    EXPECT_EQ(table(read("plugins.md"), "plugin"), phases(plugins::builtin()));
+}
+
+TEST(docs, every_condition_is_told) {
+    std::set<std::string> told;
+    for (const auto& row : table(read("conditions.md"), "condition")) told.insert(row.at(0));
+    const std::set<std::string> wanted{std::string(api::names::suspended), std::string(api::names::complete),
+                                       std::string(api::names::failed), std::string(api::names::resources_ready)};
+    EXPECT_EQ(told, wanted);
+}
+
+}  // namespace
+}  // namespace cotrain::test
