@@ -1,13 +1,37 @@
 #!/usr/bin/env bash
-# Installs the dev build into build/package and builds a program against it, as somebody else would.
+# Installs the dev build into build/package and builds programs against it, as somebody else would: one that reads a
+# kubeconfig, and one with a plugin of its own, which is shown at work.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common build; do . "tools/dev/$part.sh"; done
 pick_compiler
 prefix=$PWD/build/package
-rm -rf build/package build/consumer
+
+# build_against SOURCES BUILD: configures and builds with nothing but the installed package
+build_against() {
+  quietly "build/test-logs/$(basename "$2").log" cmake -S "$1" -B "$2" -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  quietly "build/test-logs/$(basename "$2").log" ninja -C "$2"
+}
+
+# shows TEXT: the plugin's effect is in what was rendered
+shows() { grep -qF -- "$1" build/plugin/rendered.yaml || die "examples/plugin: no '$1' in build/plugin/rendered.yaml"; }
+
+rm -rf build/package build/consumer build/plugin
 quietly build/test-logs/install.log cmake --install build/dev --prefix "$prefix"
-quietly build/test-logs/consumer.log cmake -S test/package -B build/consumer -G Ninja -DCMAKE_PREFIX_PATH="$prefix" \
-  -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
-quietly build/test-logs/consumer.log ninja -C build/consumer
+build_against test/package build/consumer
 build/consumer/consumer
+
+build_against examples/plugin build/plugin
+build/plugin/spot_render examples/plugin/spot.yaml >build/plugin/rendered.yaml
+for text in 'key: spot.example.com/machine' 'name: CHECKPOINT_EVERY' 'mountPath: /etc/spot' 'name: cheap-spot' 'nodes: "2"' \
+  'name: PET_NNODES' 'kind: JobSet'; do
+  shows "$text"
+done
+sed 's/allowed: "true"/allowed: "maybe"/' examples/plugin/spot.yaml >build/plugin/refused.yaml
+if said=$(build/plugin/spot_render build/plugin/refused.yaml 2>&1); then die 'examples/plugin: "maybe" was not refused'; fi
+case $said in
+  *'metadata.annotations[spot.example.com/allowed]: Invalid value: "maybe"'*) ;;
+  *) die "examples/plugin: refused with other words: $said" ;;
+esac
+printf 'examples/plugin: its toleration, volume, variable and ConfigMap are there; a wrong annotation is refused\n'
