@@ -10,11 +10,13 @@
 namespace cotrain::runtime {
 
 std::string finding::text() const {
+    if (path.empty()) return detail;
     std::string out = path;
     switch (what) {
         case fault::invalid: out.append(": Invalid value: ").append(value); break;
         case fault::forbidden: out.append(": Forbidden"); break;
         case fault::required: out.append(": Required value"); break;
+        case fault::unsupported: out.append(": Unsupported value: ").append(value); break;
         case fault::internal: out.append(": Internal error"); break;
     }
     if (!detail.empty()) out.append(": ").append(detail);

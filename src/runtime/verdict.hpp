@@ -13,11 +13,11 @@
 
 namespace cotrain::runtime {
 
-enum class fault : std::uint8_t { invalid, forbidden, required, internal };
+enum class fault : std::uint8_t { invalid, forbidden, required, unsupported, internal };
 
 struct finding {
     fault what = fault::invalid;
-    std::string path;    // "spec.trainer.env"
+    std::string path;    // "spec.trainer.env"; empty = `detail` says it all
     std::string value;   // JSON, with fault::invalid
     std::string detail;  // what must be
 

@@ -1,0 +1,129 @@
+// Stamps patches, turns words into integers, and writes both down as a JSON patch.
+#include "admission/defaults.hpp"
+
+#include <string_view>
+#include <utility>
+
+#include "admission/json_patch.hpp"
+#include "api/decode.hpp"
+#include "api/names.hpp"
+#include "api/process_count.hpp"
+#include "api/schema/crd.hpp"
+#include "api/schema/typed.hpp"
+#include "runtime/normalise.hpp"
+#include "runtime/schema.hpp"
+
+namespace cotrain::admission {
+namespace {
+
+using api::editor;
+using api::ref;
+namespace names = api::names;
+
+ref patches_of(ref job) { return job.get({"spec", "runtimePatches"}); }
+
+// What a patch asks for in one spelling; absent where it asks for nothing.
+ref wish_of(api::arena& memory, ref patch) {
+    editor wish = editor::object(memory);
+    const ref job_set = patch.get({"trainingRuntimeSpec", "template"});
+    if (const ref metadata = job_set.get("metadata"); metadata.is_object()) {
+        if (const auto normal = runtime::normalise(memory, metadata, runtime::schema::object_meta, {})) {
+            if (!normal->empty()) wish.set("metadata", *normal);
+        }
+    }
+    if (const ref spec = job_set.get("spec"); spec.is_object()) {
+        if (const auto normal = runtime::normalise(memory, spec, runtime::schema::job_set_spec_patch, {})) {
+            if (!normal->empty()) wish.set("spec", *normal);
+        }
+    }
+    return wish;
+}
+
+bool same_wish(api::arena& memory, ref a, ref b) {
+    if (equal(a.get("trainingRuntimeSpec"), b.get("trainingRuntimeSpec"))) return true;
+    return equal(wish_of(memory, a), wish_of(memory, b));
+}
+
+// A patch that an update leaves alone keeps its time; one that it changes gets a new one, whatever the client says.
+void stamp_patches(api::arena& memory, json_patch& out, ref document, ref before, std::string_view now) {
+    const ref list = patches_of(document);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const ref patch = list.at(i);
+        const ref given = patch.get("time");
+        const ref old = patches_of(before).find_by("manager", patch.get("manager").as_string());
+        ref wanted = given;
+        if (old && same_wish(memory, old, patch)) {
+            wanted = old.get("time");
+        } else if (old || given.is_unset()) {
+            wanted = ref::make_string(memory.copy(now));
+        }
+        const std::string place = std::to_string(i);
+        if (wanted.is_unset()) {
+            if (!given.is_unset()) out.remove({"spec", "runtimePatches", place, "time"});
+        } else if (!equal(wanted, given)) {
+            out.set({"spec", "runtimePatches", place, "time"}, wanted);
+        }
+    }
+}
+
+void keep_word(json_patch& out, ref document, ref word) {
+    const ref annotations = document.get({"metadata", "annotations"});
+    if (word.is_unset()) {
+        if (annotations.contains(names::num_proc_annotation)) {
+            out.remove({"metadata", "annotations", names::num_proc_annotation});
+        }
+        return;
+    }
+    if (annotations.is_unset()) out.set({"metadata", "annotations"}, ref::empty_object());
+    if (!equal(annotations.get(names::num_proc_annotation), word)) {
+        out.set({"metadata", "annotations", names::num_proc_annotation}, word);
+    }
+}
+
+// Typed clients expect an integer: numbers become one, "auto" is what nothing means, "cpu" and "gpu" move.
+void store_process_count(api::arena& memory, json_patch& out, ref document, ref before,
+                         const api::process_count& count) {
+    using form = api::process_count::form;
+    constexpr std::string_view member = "numProcPerNode";
+    const ref given = document.get({"spec", "trainer", member});
+    const ref word = before.get({"metadata", "annotations", names::num_proc_annotation});
+    if (!count.written_as_text) {
+        // The word is part of spec.trainer, which stays: a client that does not know it cannot take it away.
+        const bool lost =
+            word.is_string() && !document.get({"metadata", "annotations"}).contains(names::num_proc_annotation);
+        if (lost && !count.is_set()) keep_word(out, document, word);
+        return;
+    }
+    // What was stored as a text before this webhook was there may not change any more.
+    if (equal(given, before.get({"spec", "trainer", member}))) return;
+    if (count.kind == form::number) {
+        out.set({"spec", "trainer", member}, ref::make_int(memory, count.count));
+        return;
+    }
+    out.remove({"spec", "trainer", member});
+    keep_word(out, document, count.kind == form::automatic ? ref{} : ref::make_plain_string(to_string(count.kind)));
+}
+
+}  // namespace
+
+base::result<defaulted> default_train_job(api::arena& memory, ref document, ref before, api::seconds_time now) {
+    // What is stored already stays, however it came there.
+    const bool untouched = before && equal(document.get("spec"), before.get("spec"));
+    if (!untouched) {
+        const auto faults = api::schema::check_typed(*api::schema::schema_of(names::train_job_kind), document);
+        if (!faults.empty()) return base::fail(base::errc::invalid, "TrainJob: " + to_string(faults.front()));
+    }
+    api::decoding outcome("");
+    const api::place trainer(outcome, document.get({"spec", "trainer"}));
+    const api::process_count count = api::decode_process_count(trainer, "numProcPerNode");
+    if (!outcome.ok() && !untouched) {
+        return base::fail(base::errc::invalid, "TrainJob: spec.trainer." + outcome.fail().error().message);
+    }
+
+    json_patch out(memory, document);
+    stamp_patches(memory, out, document, before, api::format_time(now));
+    store_process_count(memory, out, document, before, count);
+    return defaulted{out.document(), out.text()};
+}
+
+}  // namespace cotrain::admission

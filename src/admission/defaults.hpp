@@ -1,0 +1,23 @@
+// What the mutating webhook fills in: times of runtime patches, and integers where the earlier dialect has words.
+#pragma once
+
+#include <string>
+
+#include "api/arena.hpp"
+#include "api/time.hpp"
+#include "api/tree.hpp"
+#include "base/error.hpp"
+
+namespace cotrain::admission {
+
+struct defaulted {
+    api::ref document;       // the TrainJob as it is to be stored
+    std::string json_patch;  // what leads there (RFC 6902); empty = nothing changes
+};
+
+// Of a TrainJob that is created, or with `before` updated. An error (errc::invalid) where typed clients could not read
+// the document: the API server's own checks of the schema come later.
+[[nodiscard]] base::result<defaulted> default_train_job(api::arena& memory, api::ref document, api::ref before,
+                                                        api::seconds_time now);
+
+}  // namespace cotrain::admission

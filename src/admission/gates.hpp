@@ -1,0 +1,11 @@
+// The feature gates that change what admission allows.
+#pragma once
+
+namespace cotrain::admission {
+
+struct gates {
+    bool mutable_while_suspended = false;  // MutableWhileSuspended: numNodes and resources of a suspended job
+    bool ttl = false;                      // TrainJobTTL: spec.ttlSecondsAfterFinished is obeyed
+};
+
+}  // namespace cotrain::admission

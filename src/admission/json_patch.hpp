@@ -1,0 +1,33 @@
+// Changes to a document, made and written down at once (RFC 6902).
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include "api/edit.hpp"
+
+namespace cotrain::admission {
+
+class json_patch {
+   public:
+    json_patch(api::arena& memory, api::ref document);
+
+    // Everything above the last step of the path exists; steps into lists are numbers.
+    void set(std::initializer_list<std::string_view> path, api::ref value);
+    void remove(std::initializer_list<std::string_view> path);
+
+    [[nodiscard]] api::ref document() const { return document_; }
+    // The operations as JSON; empty if there are none.
+    [[nodiscard]] std::string text() const;
+
+   private:
+    using steps = std::initializer_list<std::string_view>;
+    [[nodiscard]] api::editor above(steps path);
+    api::editor note(std::string_view operation, steps path);
+
+    api::editor document_;
+    api::editor operations_;
+};
+
+}  // namespace cotrain::admission

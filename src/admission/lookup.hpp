@@ -1,0 +1,33 @@
+// What a review must know of the cluster, asked one object at a time: the caller answers from its stores or the API.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/jobset.hpp"
+#include "api/names.hpp"
+#include "api/tree.hpp"
+#include "runtime/compiled_runtime.hpp"
+#include "runtime/verdict.hpp"
+
+namespace cotrain::admission {
+
+// One object by name. The type is a TrainingRuntime, ClusterTrainingRuntime, ConfigMap, JobSet or PriorityClass.
+struct question {
+    const api::resource_type* type = nullptr;
+    std::string ns;  // empty = cluster-wide
+    std::string name;
+};
+
+// What was found. With presence::exists one of `runtime`, `job_set` and `document` is given; `document` and what
+// `job_set` views must live as long as the review.
+struct answer {
+    runtime::presence state = runtime::presence::missing;
+    std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of a runtime, where it is at hand
+    std::optional<api::job_set> job_set{};                       // of a JobSet, where it is at hand
+    api::ref document{};
+    std::string why{};  // it is missing or unreadable, in the caller's words; may be empty
+};
+
+}  // namespace cotrain::admission

@@ -1,0 +1,76 @@
+// Jobs with a role run once and have the container that plays it; one gang scheduler; deprecation.
+#include "admission/runtime_review.hpp"
+
+#include "api/names.hpp"
+
+namespace cotrain::admission {
+namespace {
+
+using api::ref;
+namespace names = api::names;
+
+constexpr std::string_view policy_url =
+    "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy";
+
+// The container that a job of that role must have; empty = no role.
+std::string_view container_of(std::string_view role) {
+    if (role == names::ancestor_trainer) return names::node;
+    return role == names::ancestor_dataset || role == names::ancestor_model ? role : std::string_view{};
+}
+
+void check_roles(ref jobs, runtime::verdict& out) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const ref job = jobs.at(i);
+        const auto role = job.get({"template", "metadata", "labels", names::ancestor_label}).as_string();
+        const auto wanted = container_of(role);
+        if (wanted.empty()) continue;
+        const std::string path = "spec.template.spec.replicatedJobs[" + std::to_string(i) + "]";
+        if (const auto replicas = job.get("replicas").as_int(1); replicas != 1) {
+            out.invalid(path + ".replicas", replicas, "always must be 1");
+        }
+        const ref containers = job.get({"template", "spec", "template", "spec", "containers"});
+        if (!containers.find_by("name", wanted)) {
+            out.invalid(
+                path + ".template.spec.template.spec.containers", containers,
+                "must have a container named " + std::string(wanted) + ": the job is labelled " + std::string(role));
+        }
+    }
+}
+
+bool changed(ref is, ref was, std::initializer_list<std::string_view> path) {
+    if (!was) return true;
+    const ref a = was.get(path);
+    const ref b = is.get(path);
+    return a.is_unset() ? !b.is_unset() : !equal(a, b);
+}
+
+}  // namespace
+
+runtime::verdict judge_runtime(const api::training_runtime& runtime, ref before) {
+    runtime::verdict out;
+    const ref document = runtime.document;
+    if (!before && is_deprecated(runtime)) out.warn(deprecation(runtime.meta.name));
+    if (runtime.meta.deleting()) return out;
+    if (changed(document, before, {"spec", "template"})) {
+        check_roles(runtime.template_spec.get("replicatedJobs"), out);
+    }
+    const bool both = runtime.pod_groups && runtime.pod_groups->coscheduling && runtime.pod_groups->volcano;
+    if (both && changed(document, before, {"spec", "podGroupPolicy"})) {
+        out.invalid("spec.podGroupPolicy", document.get({"spec", "podGroupPolicy"}),
+                    "must name one gang scheduler: coscheduling or volcano");
+    }
+    return out;
+}
+
+bool is_deprecated(const api::training_runtime& runtime) {
+    return runtime.cluster_wide() && runtime.meta.label(names::support_label) == names::support_deprecated;
+}
+
+std::string deprecation(std::string_view name) {
+    std::string out = "ClusterTrainingRuntime \"";
+    return out.append(name)
+        .append("\" is deprecated: a later release of Kubeflow Trainer comes without it, see ")
+        .append(policy_url);
+}
+
+}  // namespace cotrain::admission

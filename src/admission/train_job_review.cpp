@@ -1,0 +1,269 @@
+// Looks up runtime, snapshot, JobSet and priority classes, as far as they matter, and runs the rules.
+#include "admission/train_job_review.hpp"
+
+#include <utility>
+
+#include "admission/kueue.hpp"
+#include "admission/runtime_review.hpp"
+#include "api/names.hpp"
+#include "plugins/volcano.hpp"
+#include "runtime/info.hpp"
+#include "runtime/object.hpp"
+#include "runtime/snapshot.hpp"
+#include "runtime/status.hpp"
+
+namespace cotrain::admission {
+namespace {
+
+using api::ref;
+using runtime::fault;
+using runtime::presence;
+namespace names = api::names;
+
+// Members of spec.trainer that gate MutableWhileSuspended frees.
+constexpr std::string_view mutable_members[] = {"numNodes", "resourcesPerNode"};
+
+const api::resource_type& runtime_type(const api::runtime_ref& wanted) {
+    return wanted.kind == names::cluster_training_runtime_kind ? names::cluster_training_runtime
+                                                               : names::training_runtime;
+}
+
+bool differs(ref a, ref b) { return a.is_unset() ? !b.is_unset() : !equal(a, b); }
+
+bool spec_member_changed(const api::train_job& job, const api::train_job* before, std::string_view member) {
+    return before != nullptr && differs(before->document.get({"spec", member}), job.document.get({"spec", member}));
+}
+
+// Stopping a job needs no runtime.
+bool only_suspends(const api::train_job& job, const api::train_job* before) {
+    if (before == nullptr || before->spec.suspend || !job.spec.suspend) return false;
+    for (const auto& m : job.document.get("spec").members()) {
+        if (m.key() != "suspend" && differs(before->document.get({"spec", m.key()}), m.value)) return false;
+    }
+    for (const auto& m : before->document.get("spec").members()) {
+        if (m.key() != "suspend" && !job.document.get("spec").contains(m.key()) && !m.value.is_unset()) return false;
+    }
+    return true;
+}
+
+std::string unreadable(const question& q, std::string_view why) {
+    std::string out = "cannot read ";
+    out.append(q.type->kind).append(" \"").append(q.name).append("\"");
+    if (!why.empty()) out.append(": ").append(why);
+    return out;
+}
+
+}  // namespace
+
+train_job_review::train_job_review(api::arena& memory, const api::train_job& job, const api::train_job* before,
+                                   const plugins::builtin& framework, const gates& open)
+    : memory_(&memory),
+      job_(&job),
+      before_(before),
+      framework_(&framework),
+      open_(open),
+      supported_(runtime::runtime_supported(job.spec.runtime)),
+      spec_changed_(before == nullptr || differs(before->document.get("spec"), job.document.get("spec"))) {
+    if (!supported_) stage_ = stage::done;
+    if (!wanted(stage_)) advance();
+}
+
+bool train_job_review::wanted(stage s) const {
+    switch (s) {
+        case stage::live_runtime: return true;  // an update that changes nothing warns of deprecation, too
+        case stage::snapshot: return !creating() && spec_changed_;
+        case stage::job_set:
+            return spec_member_changed(*job_, before_, "runtimePatches") ||
+                   spec_member_changed(*job_, before_, "podTemplateOverrides") ||
+                   spec_member_changed(*job_, before_, "trainer");
+        case stage::priority_classes: return classes_.size() < class_names_.size();
+        case stage::done: return true;
+    }
+    return false;
+}
+
+question train_job_review::ask(stage s) const {
+    const std::string ns(job_->meta.ns);
+    switch (s) {
+        case stage::live_runtime: {
+            const api::resource_type& type = runtime_type(job_->spec.runtime);
+            return {&type, type.namespaced ? ns : std::string{}, std::string(job_->spec.runtime.name)};
+        }
+        case stage::snapshot: return {&names::config_map, ns, runtime::child_name(*job_, names::snapshot_suffix)};
+        case stage::job_set: return {&names::job_set, ns, std::string(job_->meta.name)};
+        case stage::priority_classes: return {&names::priority_class, {}, class_names_[classes_.size()]};
+        case stage::done: break;
+    }
+    return {};
+}
+
+std::optional<question> train_job_review::next() {
+    if (stage_ == stage::done) return std::nullopt;
+    return ask(stage_);
+}
+
+void train_job_review::advance() {
+    do {
+        stage_ = static_cast<stage>(static_cast<std::uint8_t>(stage_) + 1);
+        if (stage_ == stage::job_set) choose_runtime();
+    } while (!wanted(stage_));
+}
+
+void train_job_review::tell(answer found) {
+    switch (stage_) {
+        case stage::live_runtime: tell_runtime(found); break;
+        case stage::snapshot: tell_snapshot(found); break;
+        case stage::job_set: tell_job_set(found); break;
+        case stage::priority_classes:
+            classes_.push_back({class_names_[classes_.size()], found.state});
+            if (wanted(stage_)) return;
+            break;
+        case stage::done: return;
+    }
+    advance();
+}
+
+void train_job_review::tell_runtime(answer& found) {
+    if (found.state == presence::missing) {
+        missing_why_ = std::move(found.why);
+        return;
+    }
+    if (found.state != presence::exists) {
+        trouble_ = unreadable(ask(stage_), found.why);
+        return;
+    }
+    live_ = std::move(found.runtime);
+    if (!live_) {
+        auto made = runtime::compiled_runtime::compile(found.document);
+        if (!made) {
+            missing_why_ = unreadable(ask(stage_), made.error().message);
+            return;
+        }
+        live_ = std::move(*made);
+    }
+    deprecated_ = is_deprecated(live_->runtime());
+}
+
+// Whatever is wrong with a snapshot is the reconciler's to tell; the live runtime decides then.
+void train_job_review::tell_snapshot(answer& found) {
+    if (found.state == presence::missing) return;
+    if (found.state != presence::exists) {
+        if (!live_) trouble_ = unreadable(ask(stage_), found.why);
+        return;
+    }
+    if (auto kept = runtime::read_snapshot(*job_, found.document)) snapshot_ = std::move(*kept);
+}
+
+void train_job_review::tell_job_set(answer& found) {
+    if (found.state == presence::missing) return;
+    if (found.job_set) {
+        job_set_ = std::move(found.job_set);
+        return;
+    }
+    auto set = found.state == presence::exists
+                   ? api::decode_job_set(found.document)
+                   : base::result<api::job_set>(base::fail(base::errc::invalid, std::move(found.why)));
+    if (set) {
+        job_set_ = std::move(*set);
+    } else {
+        trouble_ = unreadable(ask(stage_), set.error().message);
+    }
+}
+
+// Priority classes matter when the job's pods are to be made with them.
+void train_job_review::choose_runtime() {
+    judged_by_ = snapshot_ ? snapshot_ : live_;
+    if (snapshot_) trouble_.clear();
+    const bool starts = creating() || spec_changed_;
+    if (!judged_by_ || !starts || job_->meta.deleting()) return;
+    if (const auto info = runtime::info::make(*memory_, *judged_by_, *job_)) {
+        class_names_ = plugins::volcano::priority_classes(*info);
+        classes_.reserve(class_names_.size());
+    }
+}
+
+runtime::verdict train_job_review::finish() {
+    runtime::verdict out;
+    if (!supported_) {
+        out.add({fault::unsupported,
+                 {},
+                 {},
+                 "unsupported runtime: " + std::string(job_->spec.runtime.kind) + "." +
+                     std::string(job_->spec.runtime.api_group) + " (spec.runtimeRef may name a TrainingRuntime or a " +
+                     "ClusterTrainingRuntime of " + std::string(names::trainer_group) + ")"});
+        return out;
+    }
+    warn(out);
+    check_word(out);
+    if (!spec_changed_) return out;
+    if (!trouble_.empty()) {
+        out.add({fault::internal, "spec.runtimeRef", {}, trouble_});
+    } else if (!judged_by_) {
+        if (!only_suspends(*job_, before_)) no_runtime(out);
+    } else {
+        judge(out);
+    }
+    return out;
+}
+
+void train_job_review::no_runtime(runtime::verdict& out) const {
+    const api::resource_type& type = runtime_type(job_->spec.runtime);
+    std::string detail = missing_why_;
+    if (detail.empty()) {
+        detail.append(type.kind).append(".").append(type.group).append(" \"").append(job_->spec.runtime.name);
+        detail.append("\" not found: create it before the TrainJob");
+    }
+    out.invalid("spec.runtimeRef", job_->document.get({"spec", "runtimeRef"}), std::move(detail));
+}
+
+void train_job_review::judge(runtime::verdict& out) {
+    runtime::verdict found = framework_->validate_objects(
+        *memory_,
+        {.job = *job_, .before = before_, .job_set = job_set_ ? &*job_set_ : nullptr, .priority_classes = classes_},
+        *judged_by_);
+    for (auto& error : found.errors) out.add(std::move(error));
+    for (auto& warning : found.warnings) out.warn(std::move(warning));
+    check_trainer(out);
+    if (auto warning = kueue_warning(*memory_, *framework_, *job_, *judged_by_)) out.warn(std::move(*warning));
+}
+
+// The CRD keeps spec.trainer as it is; with gate MutableWhileSuspended it leaves that to us.
+void train_job_review::check_trainer(runtime::verdict& out) const {
+    if (creating() || !spec_member_changed(*job_, before_, "trainer")) return;
+    const ref was = before_->document.get({"spec", "trainer"});
+    const ref is = job_->document.get({"spec", "trainer"});
+    const auto frozen_part = [this](ref trainer) {
+        api::editor rest = trainer.is_object() ? api::editor::of(*memory_, trainer) : api::editor::object(*memory_);
+        for (const auto member : mutable_members) rest.remove(member);
+        return api::freeze(*memory_, rest);
+    };
+    if (!open_.mutable_while_suspended || !equal(frozen_part(was), frozen_part(is))) {
+        out.invalid("spec.trainer", is, "field is immutable");
+    } else if (!before_->spec.suspend && !job_->spec.suspend) {
+        out.forbidden(
+            "spec.trainer",
+            "numNodes and resourcesPerNode change only while the TrainJob is suspended before or after the update");
+    } else if (job_set_ && job_set_->any_active()) {
+        out.forbidden("spec.trainer",
+                      "numNodes and resourcesPerNode cannot change while jobs of the JobSet are active");
+    }
+}
+
+// The annotation is a part of spec.trainer that typed clients cannot read there, and as immutable.
+void train_job_review::check_word(runtime::verdict& out) const {
+    if (creating() || job_->meta.deleting()) return;
+    const auto was = before_->meta.annotation(names::num_proc_annotation);
+    const auto is = job_->meta.annotation(names::num_proc_annotation);
+    if (was == is) return;
+    out.invalid("metadata.annotations[" + std::string(names::num_proc_annotation) + "]", is,
+                "field is immutable: it holds spec.trainer.numProcPerNode");
+}
+
+void train_job_review::warn(runtime::verdict& out) const {
+    if (deprecated_) out.warn("Referenced " + deprecation(job_->spec.runtime.name));
+    if (job_->spec.ttl_seconds_after_finished && !open_.ttl && spec_changed_) {
+        out.warn("spec.ttlSecondsAfterFinished is ignored: feature gate TrainJobTTL is off");
+    }
+}
+
+}  // namespace cotrain::admission

@@ -1,0 +1,75 @@
+// A call of one of the admission webhooks: an AdmissionReview in, questions about the cluster, an AdmissionReview out.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "admission/gates.hpp"
+#include "admission/lookup.hpp"
+#include "admission/train_job_review.hpp"
+#include "api/admission_review.hpp"
+#include "api/arena.hpp"
+#include "api/time.hpp"
+#include "api/trainjob.hpp"
+#include "plugins/builtin.hpp"
+
+namespace cotrain::admission {
+
+enum class hook : std::uint8_t {
+    default_train_job,
+    validate_train_job,
+    validate_training_runtime,
+    validate_cluster_training_runtime
+};
+
+// Where the API server finds each hook; nothing for other paths.
+[[nodiscard]] std::string_view path_of(hook h);
+[[nodiscard]] std::optional<hook> hook_at(std::string_view path);
+
+// Two objects of the size that etcd takes, and what is around them.
+inline constexpr std::size_t review_bytes_max = 7UL * 1024 * 1024;
+// Longer texts of a refusal are cut.
+inline constexpr std::size_t message_bytes_max = 32UL * 1024;
+inline constexpr std::size_t cause_bytes_max = 1024;
+inline constexpr std::size_t causes_max = 64;
+inline constexpr std::size_t warnings_max = 32;
+
+// Whatever the bytes are, there is a review to answer with: a malformed one is refused with code 400.
+//   call c(h, std::move(body), now, framework, open);
+//   while (auto q = c.next()) c.tell(look_up(*q));
+//   send(c.finish());
+class call {
+   public:
+    call(hook h, std::string body, api::seconds_time now, const plugins::builtin& framework, const gates& open);
+    call(const call&) = delete;
+    call& operator=(const call&) = delete;
+
+    [[nodiscard]] std::optional<question> next();
+    void tell(answer found);
+    // The answer's JSON, after the last question.
+    [[nodiscard]] std::string finish();
+    [[nodiscard]] const api::admission_response& response() const { return response_; }
+
+   private:
+    void begin(api::seconds_time now, const plugins::builtin& framework, const gates& open);
+    void default_job(api::seconds_time now);
+    void review_job(const plugins::builtin& framework, const gates& open);
+    void review_runtime();
+    [[nodiscard]] bool spec_untouched() const;
+    void refuse(int code, std::string message);
+    void conclude(const runtime::verdict& verdict);
+
+    hook hook_;
+    std::string body_;
+    api::arena memory_;
+    api::admission_request request_;
+    api::admission_response response_;
+    api::train_job job_;
+    std::optional<api::train_job> before_;
+    std::optional<train_job_review> review_;
+};
+
+}  // namespace cotrain::admission
