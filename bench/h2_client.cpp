@@ -37,7 +37,9 @@ awaitable<void> send_again_and_again(net::client* client, const options* o, prog
         r.method = "PATCH";
         r.path = o->path;
         r.rank = net::priority::write;
-        r.headers = {{"content-type", "application/apply-patch+yaml"}, {"user-agent", "h2_client"}};
+        r.headers.reserve(2);
+        r.headers.push_back({"content-type", "application/apply-patch+yaml"});
+        r.headers.push_back({"user-agent", "h2_client"});
         r.body.assign(o->body_bytes, 'x');
         const auto answer = co_await client->send(std::move(r));
         if (!answer || answer->status >= 500) {
