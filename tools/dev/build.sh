@@ -47,10 +47,10 @@ run_demo() {
 }
 
 run_bench() {
-  local pairs=10 requests=30000 least=0.1s each
+  local pairs=12 requests=200000 least=0.1s each
   case ${1:---quick} in
     --quick) ;;
-    --full) pairs=30 requests=100000 least=1s ;;
+    --full) pairs=30 requests=500000 least=1s ;;
     *) die "bench: unknown option '$1'; there are --quick and --full" ;;
   esac
   build_preset bench

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Instructions per operation (callgrind), at the commit named in bench/gate_base and here, both built and run on this
+# machine: fails where one needs over 0.5 % more. Whoever accepts more moves gate_base and says why in the commit.
+# Usage: gate.sh [BASE]
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+top=$PWD
+for part in common build; do . "tools/dev/$part.sh"; done
+base=${1:-$(cat bench/gate_base)}
+git rev-parse --verify --quiet "$base^{commit}" >/dev/null ||
+  die "gate: this clone does not have the commit $base (bench/gate_base); fetch its history"
+base=$(git rev-parse "$base^{commit}")
+gates() { grep -vE '^(#|$)' "$top/bench/gates.txt"; }
+
+# build_benches TREE: the programs of gates.txt, where the tree has them.
+build_benches() (
+  cd "$1"
+  local programs=() each
+  for each in $(gates | awk '{ print $1 }' | sort -u); do [ -e "bench/$each.cpp" ] && programs+=("$each"); done
+  CCACHE_BASEDIR=$PWD build_preset bench "${programs[@]}"
+)
+
+instructions() {
+  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$1" --benchmark_filter="^$2\$" --benchmark_min_time="$3x" 2>&1 |
+    sed -nE 's/.*Collected : ([0-9]+).*/\1/p'
+}
+
+# count TREE PROGRAM BENCHMARK N: per operation, start-up taken out; nothing if the tree does not have it.
+count() {
+  local program=$1/build/bench/bench/$2 few many
+  [ -x "$program" ] && "$program" --benchmark_list_tests 2>/dev/null | grep -qxF "$3" || return 0
+  few=$(instructions "$program" "$3" "$4") many=$(instructions "$program" "$3" $((3 * $4)))
+  echo $(((many - few) / (2 * $4)))
+}
+
+then=$top/build/gate/$base
+if [ ! -e "$then" ]; then
+  rm -rf build/gate && mkdir -p "$then"
+  git archive "$base" | tar -x -C "$then"
+fi
+say "instructions per operation: ${base:0:10} and here"
+build_benches "$then"
+build_benches "$top"
+measured=$(
+  gates | while read -r program benchmark n; do
+    before=$(count "$then" "$program" "$benchmark" "$n") now=$(count "$top" "$program" "$benchmark" "$n")
+    printf '%s/%s %s %s\n' "$program" "$benchmark" "${before:--}" "${now:--}"
+  done
+)
+awk '{ verdict = "new"
+       if ($3 == "-") { verdict = "MISSING"; bad = 1 }
+       else if ($2 != "-") {
+         change = ($3 - $2) / $2 * 100
+         verdict = sprintf("%+.2f %%", change)
+         if (change > 0.5) { verdict = verdict "  TOO MUCH"; bad = 1 }
+       }
+       printf "    %-48s %10s %10s  %s\n", $1, $2, $3, verdict }
+     END { exit bad }' <<<"$measured" ||
+  die "gate: more work than at ${base:0:10}; find out why, or move bench/gate_base and say why it is worth it"
