@@ -23,21 +23,37 @@ run_lint() {
 
 # clang-tidy over sources that were not found clean before, with the same headers, flags and checks.
 lint_sources() {
-  local known=$cache/tidy source key todo=()
+  local known=$cache/tidy source headers key todo=()
   mkdir -p "$known"
-  while read -r source; do
-    key=$(lint_key "$source")
+  while read -r source headers; do
+    # shellcheck disable=SC2086 # a list of files
+    key=$(cat .clang-tidy "$source" $headers | sha256sum | cut -d' ' -f1)
     [ "$1" != --all ] && [ -e "$known/$key" ] && continue
     todo+=("$source $known/$key")
-  done < <(git ls-files --cached --others --exclude-standard -- 'src/*.cpp')
+  done < <(sources_and_headers)
   say "clang-tidy: ${#todo[@]} sources"
   [ ${#todo[@]} = 0 ] && return
   printf '%s\n' "${todo[@]}" | xargs -P "$jobs" -L 1 bash -c 'tools/dev/tidy.sh "$0" "$1"'
 }
 
-# What the verdict on a source depends on: itself, the headers of ours it includes, the checks.
-lint_key() {
-  { cat "$1" .clang-tidy && sed -nE 's/^#include "(.*)"/src\/\1/p' "$1" | xargs -r cat 2>/dev/null; } | sha256sum | cut -d' ' -f1
+# Each source of src/ with all headers of ours that it includes, directly or not: what a verdict on it depends on.
+sources_and_headers() {
+  local files
+  files=$(git ls-files --cached --others --exclude-standard -- 'src/*.cpp' 'src/*.hpp')
+  # shellcheck disable=SC2086 # a list of files
+  { printf '%s:\n' $files && grep -HoE '^#include "[^"]+"' $files; } | awk -F: '
+    { includes[$1] = includes[$1] }
+    $2 != "" { split($2, quoted, "\""); includes[$1] = includes[$1] " src/" quoted[2] }
+    function visit(file, parts, n, i) {
+      if (file in seen) return
+      seen[file] = 1
+      if (file != source) line = line " " file
+      n = split(includes[file], parts, " ")
+      for (i = 1; i <= n; i++) visit(parts[i])
+    }
+    END {
+      for (source in includes) if (source ~ /\.cpp$/) { split("", seen); line = source; visit(source); print line }
+    }' | sort
 }
 
 run_fuzz() {
