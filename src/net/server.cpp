@@ -2,10 +2,12 @@
 #include "net/server.hpp"
 
 #include <algorithm>
+#include <boost/asio/ip/v6_only.hpp>
 #include <utility>
 #include <vector>
 
 #include "base/task_group.hpp"
+#include "net/http1/serving.hpp"
 #include "net/serving.hpp"
 
 namespace cotrain::net {
@@ -28,7 +30,7 @@ struct server::impl {
     asio::ip::tcp::acceptor acceptor;
     base::task_group tasks;
     server_counters counters;
-    std::vector<std::shared_ptr<serving>> connections;
+    std::vector<std::shared_ptr<server_link>> connections;
     struct shaking {
         transport* wire;
         time_point until;
@@ -38,8 +40,9 @@ struct server::impl {
 
     [[nodiscard]] awaitable<void> accept();
     [[nodiscard]] awaitable<void> serve(asio::ip::tcp::socket socket);
-    [[nodiscard]] awaitable<void> write(std::shared_ptr<serving> link) { co_await link->write_loop(); }
+    [[nodiscard]] awaitable<void> write(std::shared_ptr<server_link> link) { co_await link->write_loop(); }
     [[nodiscard]] awaitable<void> sweep();
+    [[nodiscard]] std::shared_ptr<server_link> link(transport wire);
     [[nodiscard]] bool full() const { return connections.size() + handshakes.size() >= options.connections_max; }
 };
 
@@ -54,11 +57,18 @@ base::result<> server::start() {
                                                    std::to_string(impl_->options.port) + ": " + error.message());
     };
     boost::system::error_code error;
-    const auto address = asio::ip::make_address(impl_->options.address, error);
-    if (error) return trouble(error);
-    const asio::ip::tcp::endpoint where(address, impl_->options.port);
     auto& acceptor = impl_->acceptor;
-    acceptor.open(where.protocol(), error);
+    const bool everywhere = impl_->options.address.empty();
+    auto address = everywhere ? asio::ip::address(asio::ip::address_v6::any())
+                              : asio::ip::make_address(impl_->options.address, error);
+    if (error) return trouble(error);
+    acceptor.open(address.is_v6() ? asio::ip::tcp::v6() : asio::ip::tcp::v4(), error);
+    if (everywhere && error) {  // a kernel without IPv6
+        address = asio::ip::address_v4::any();
+        acceptor.open(asio::ip::tcp::v4(), error);
+    }
+    const asio::ip::tcp::endpoint where(address, impl_->options.port);
+    if (!error && address.is_v6() && address.is_unspecified()) acceptor.set_option(asio::ip::v6_only(false), error);
     if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
     if (!error) acceptor.bind(where, error);
     if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
@@ -113,13 +123,18 @@ awaitable<void> server::impl::serve(asio::ip::tcp::socket socket) {
             co_return;
         }
     }
-    if (options.tls && wire.protocol() != "h2") co_return;
-    auto link = std::make_shared<serving>(std::move(wire), options, handler, counters, tasks);
-    connections.push_back(link);
-    if (stopping) link->shutdown();
-    tasks.spawn("write", write(link));
-    co_await link->read_loop();
+    const auto with = link(std::move(wire));
+    connections.push_back(with);
+    if (stopping) with->shutdown();
+    tasks.spawn("write", write(with));
+    co_await with->read_loop();
     // After a protocol error the writer still says why: the sweep removes what is closed.
+}
+
+std::shared_ptr<server_link> server::impl::link(transport wire) {
+    const bool old = options.tls ? wire.protocol() != "h2" : options.plain_http1;
+    if (old) return std::make_shared<http1::serving>(std::move(wire), options, handler, counters, tasks);
+    return std::make_shared<serving>(std::move(wire), options, handler, counters, tasks);
 }
 
 awaitable<void> server::impl::sweep() {

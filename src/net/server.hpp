@@ -1,4 +1,5 @@
-// An HTTP/2 server: accepts connections, bounds what peers may do, hands whole requests to a coroutine each.
+// A server of HTTP/2 and HTTP/1.1: accepts connections, bounds what peers may do, hands whole requests to a coroutine
+// each.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -19,13 +20,17 @@
 namespace cotrain::net {
 
 struct server_options {
-    std::string address = "127.0.0.1";
-    std::uint16_t port = 0;  // 0: any free one, see server::port()
-    // Asked for each new connection, so that a reload needs no restart; none with plain text (prior-knowledge h2c).
+    std::string address = "127.0.0.1";  // empty: all interfaces
+    std::uint16_t port = 0;             // 0: any free one, see server::port()
+    // Asked for each new connection, so that a reload needs no restart; none with plain text.
     std::function<std::shared_ptr<const tls::context>()> tls;
+    // With TLS the peer chooses among what the context offers, HTTP/1.1 if it names nothing. With plain text it is
+    // HTTP/2 (prior knowledge), or this:
+    bool plain_http1 = false;
     h2::limits limits{.stream_window_bytes = 1U << 20U, .connection_window_bytes = 4U << 20U};
     std::size_t connections_max = 1024;
-    std::size_t body_bytes_max = 4U << 20U;  // of one request; more is answered with 413
+    std::size_t body_bytes_max = 4U << 20U;          // of one request; more is answered with 413
+    std::size_t all_bodies_bytes_max = 256U << 20U;  // of all requests at once; more is answered with 503
     std::chrono::milliseconds handshake{10'000};
     std::chrono::milliseconds request{60'000};  // from a request's head to the end of its body
     std::chrono::milliseconds idle{180'000};    // without any stream
@@ -62,6 +67,7 @@ using request_handler = std::function<awaitable<void>(incoming)>;
 struct server_counters {
     std::uint64_t connections = 0, refused_connections = 0, requests = 0, flood_endings = 0;
     std::size_t connections_open = 0;
+    std::size_t body_bytes = 0;  // held at present
 };
 
 class server {

@@ -101,7 +101,7 @@ void serving::tick(time_point now) {
 }
 
 void serving::on_head(h2::stream_key stream, h2::head head) {
-    auto request = std::make_shared<incoming::state>();
+    auto request = std::make_shared<incoming::state>(counters_);
     request->on = this;
     request->stream = stream;
     request->head = std::move(head);
@@ -112,18 +112,24 @@ void serving::on_head(h2::stream_key stream, h2::head head) {
 void serving::on_data(h2::stream_key stream, std::string_view bytes) {
     session_.consume(stream, bytes.size());
     const auto found = streams_.find(id(stream));
-    if (found == streams_.end() || found->second->too_large) return;
+    if (found == streams_.end() || found->second->refused) return;
     incoming::state& request = *found->second;
     request.body.append(bytes);
-    if (request.body.size() <= options_.body_bytes_max) return;
-    request.too_large = true;
+    request.account.set(request.body.size());
+    if (request.body.size() > options_.body_bytes_max) return refuse(request, 413);
+    if (counters_.body_bytes > options_.all_bodies_bytes_max) refuse(request, 503);
+}
+
+void serving::refuse(incoming::state& request, int status) {
+    request.refused = true;
     request.body = {};
-    session_.respond(stream, 413, {}, true);
+    request.account.set(0);
+    session_.respond(request.stream, status, {}, true);
 }
 
 void serving::on_end(h2::stream_key stream, header_list) {
     const auto found = streams_.find(id(stream));
-    if (found == streams_.end() || found->second->too_large) return;
+    if (found == streams_.end() || found->second->refused) return;
     found->second->handed = true;
     complete_.push_back(found->second);
 }
@@ -133,9 +139,7 @@ void serving::on_close(h2::stream_key stream, h2::ending, std::uint32_t, std::st
     if (found == streams_.end()) return;
     auto request = std::move(found->second);
     streams_.erase(found);
-    request->on = nullptr;
-    if (request->writable.waiting()) request->writable.notify_later();
-    request->left.notify_later();
+    request->leave();
     if (leaving_ && streams_.empty()) kick();
 }
 
@@ -154,43 +158,29 @@ void serving::start_handlers() {
 
 awaitable<void> serving::answer(std::shared_ptr<incoming::state> request) { co_await handler_(incoming(request)); }
 
-const h2::head& incoming::head() const { return state_->head; }
-std::string_view incoming::body() const { return state_->body; }
-bool incoming::gone() const { return state_->on == nullptr; }
-
-void incoming::respond(int status, header_list headers, std::string_view body) {
-    begin(status, std::move(headers));
-    if (gone()) return;
-    if (!body.empty()) state_->on->protocol().write(state_->stream, body);
-    finish();
-}
-
-void incoming::begin(int status, header_list headers) {
-    if (gone()) return;
-    state_->on->protocol().respond(state_->stream, status, headers, false);
-    state_->on->kick();
-}
-
-awaitable<base::result<>> incoming::write(std::string_view bytes) {
-    if (gone()) co_return base::fail(base::errc::lost, "the peer is gone");
-    const bool room = state_->on->protocol().write(state_->stream, bytes);
-    state_->on->kick();
-    if (!room && !gone()) {
-        if (!co_await state_->writable.wait()) co_return base::fail(base::errc::canceled, "the server stops");
+void serving::respond(h2::stream_key stream, int status, const header_list& headers, std::string_view body) {
+    session_.respond(stream, status, headers, body.empty());
+    if (!body.empty()) {
+        session_.write(stream, body);
+        session_.finish(stream);
     }
-    if (gone()) co_return base::fail(base::errc::lost, "the peer is gone");
-    co_return base::result<>{};
+    kick();
 }
 
-void incoming::finish(header_list trailers) {
-    if (gone()) return;
-    state_->on->protocol().finish(state_->stream, trailers);
-    if (!gone()) state_->on->kick();
+void serving::begin(h2::stream_key stream, int status, const header_list& headers) {
+    session_.respond(stream, status, headers, false);
+    kick();
 }
 
-awaitable<void> incoming::until_gone() {
-    while (!gone())
-        if (!co_await state_->left.wait()) co_return;
+bool serving::write(h2::stream_key stream, std::string_view bytes) {
+    const bool room = session_.write(stream, bytes);
+    kick();
+    return room;
+}
+
+void serving::finish(h2::stream_key stream, const header_list& trailers) {
+    session_.finish(stream, trailers);
+    kick();
 }
 
 }  // namespace cotrain::net

@@ -11,40 +11,27 @@
 #include "base/task_group.hpp"
 #include "net/h2/session.hpp"
 #include "net/liveness.hpp"
-#include "net/server.hpp"
+#include "net/server_link.hpp"
 #include "net/transport.hpp"
 
 namespace cotrain::net {
 
-class serving;
-
-struct incoming::state {
-    serving* on = nullptr;  // null when the peer is gone
-    h2::stream_key stream{};
-    h2::head head;
-    std::string body;
-    time_point since{};
-    bool too_large = false;
-    bool handed = false;  // the handler has it
-    base::signal writable;
-    base::signal left;
-};
-
-class serving final : public h2::events {
+class serving final : public server_link, public h2::events {
    public:
     serving(transport wire, const server_options& options, const request_handler& handler, server_counters& counters,
             base::task_group& tasks);
 
-    [[nodiscard]] awaitable<void> read_loop();
-    [[nodiscard]] awaitable<void> write_loop();
-    void shutdown();
-    void close();
-    // Closes what idles or dawdles.
-    void tick(time_point now);
+    [[nodiscard]] awaitable<void> read_loop() override;
+    [[nodiscard]] awaitable<void> write_loop() override;
+    void shutdown() override;
+    void close() override;
+    void tick(time_point now) override;
+    [[nodiscard]] bool closed() const override { return closed_; }
 
-    [[nodiscard]] bool closed() const { return closed_; }
-    [[nodiscard]] h2::session& protocol() { return session_; }
-    void kick() { work_.notify_later(); }
+    void respond(h2::stream_key stream, int status, const header_list& headers, std::string_view body) override;
+    void begin(h2::stream_key stream, int status, const header_list& headers) override;
+    bool write(h2::stream_key stream, std::string_view bytes) override;
+    void finish(h2::stream_key stream, const header_list& trailers) override;
 
    private:
     void on_head(h2::stream_key stream, h2::head head) override;
@@ -54,6 +41,8 @@ class serving final : public h2::events {
     void on_writable(h2::stream_key stream) override;
     void start_handlers();
     void leave();
+    void refuse(incoming::state& request, int status);
+    void kick() { work_.notify_later(); }
     [[nodiscard]] awaitable<void> answer(std::shared_ptr<incoming::state> request);
 
     transport wire_;

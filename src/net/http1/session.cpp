@@ -1,0 +1,236 @@
+// Reading by Boost.Beast's parser, writing by hand.
+#include "net/http1/session.hpp"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <utility>
+
+namespace cotrain::net::http1 {
+
+namespace http = boost::beast::http;
+
+namespace {
+
+constexpr std::string_view line_end = "\r\n";
+
+std::string lower(std::string_view text) {
+    std::string out(text);
+    std::ranges::transform(out, out.begin(),
+                           [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    return out;
+}
+
+// A line break in a value would begin a header of its own.
+std::string clean(std::string_view text) {
+    std::string out(text);
+    std::ranges::replace_if(out, [](char c) { return c == '\r' || c == '\n' || c == '\0'; }, ' ');
+    return out;
+}
+
+std::string hex(std::size_t number) {
+    char digits[17];
+    char* at = digits + sizeof digits;
+    do {
+        *--at = "0123456789abcdef"[number & 15U];
+        number >>= 4U;
+    } while (number != 0);
+    return {at, digits + sizeof digits};
+}
+
+int status_for(const boost::system::error_code& error) {
+    if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
+    if (error == http::error::body_limit) return 413;
+    if (error == http::error::bad_version) return 505;
+    return 400;
+}
+
+// "http://host/path" is "/path": RFC 9112, 3.2.2.
+std::string_view path_of(std::string_view target) {
+    const auto scheme = target.find("://");
+    if (target.starts_with('/') || scheme == std::string_view::npos) return target;
+    const auto slash = target.find('/', scheme + 3);
+    return slash == std::string_view::npos ? std::string_view("/") : target.substr(slash);
+}
+
+// Headers that we write ourselves.
+bool is_ours(std::string_view name) {
+    return name == "connection" || name == "content-length" || name == "transfer-encoding" || name == "keep-alive";
+}
+
+}  // namespace
+
+struct session::parser : http::request_parser<http::string_body> {
+    using http::request_parser<http::string_body>::request_parser;
+};
+
+session::session(limits bounds) : bounds_(bounds) { renew(); }
+session::~session() = default;
+
+void session::renew() {
+    parser_ = std::make_unique<parser>();
+    parser_->header_limit(bounds_.header_bytes_max);
+    parser_->body_limit(bounds_.body_bytes_max);
+    parser_->eager(true);
+    receiving_ = false;
+    continued_ = false;
+}
+
+std::size_t session::feed(std::string_view bytes) {
+    std::size_t taken = 0;
+    while (!answering_ && !closing_ && taken < bytes.size()) {
+        // An empty line before a request is forgiven: RFC 9112, 2.2.
+        if (!receiving_ && (bytes[taken] == '\r' || bytes[taken] == '\n')) {
+            ++taken;
+            continue;
+        }
+        receiving_ = true;
+        boost::system::error_code error;
+        const auto rest = bytes.substr(taken);
+        const std::size_t used = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
+        taken += used;
+        if (error && error != http::error::need_more) {
+            refuse(status_for(error), error.message());
+            break;
+        }
+        if (parser_->is_done()) {
+            complete();
+            break;
+        }
+        if (parser_->is_header_done() && !continued_ &&
+            boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
+            continued_ = true;
+            outgoing_.append("HTTP/1.1 100 Continue\r\n\r\n");
+        }
+        if (used == 0) break;  // a token that is not whole yet
+    }
+    return taken;
+}
+
+void session::complete() {
+    auto message = parser_->release();
+    request out;
+    out.head.method = std::string(message.method_string());
+    out.head.path = std::string(path_of(message.target()));
+    for (const auto& field : message) {
+        std::string name = lower(field.name_string());
+        if (name == "host") out.head.authority = std::string(field.value());
+        out.head.headers.push_back({std::move(name), std::string(field.value())});
+    }
+    const auto hosts = std::ranges::count(out.head.headers, "host", &header::name);
+    out.body = std::move(message.body());
+    old_ = message.version() < 11;
+    keep_ = message.keep_alive() && !leaving_;
+    head_only_ = message.method() == http::verb::head;
+    renew();
+    if (hosts > 1 || (hosts == 0 && !old_)) return refuse(400, "one Host header is needed");
+    answering_ = true;
+    ready_ = std::move(out);
+}
+
+std::optional<request> session::take() { return std::exchange(ready_, std::nullopt); }
+
+void session::refuse(int status, std::string_view why) {
+    keep_ = false;
+    head_only_ = false;
+    answering_ = true;
+    std::string text(why);
+    respond(status, {{"content-type", "text/plain; charset=utf-8"}}, text.append("\n"));
+    renew();
+}
+
+std::size_t session::body_bytes() const { return parser_->get().body().size(); }
+
+void session::end_of_input() {
+    closing_ = true;
+    keep_ = false;
+    receiving_ = false;
+}
+
+void session::shutdown() {
+    leaving_ = true;
+    keep_ = false;
+    if (!receiving_ && !answering_) closing_ = true;
+}
+
+void session::status_line(int status) {
+    bodyless_ = status == 204 || status == 304;
+    outgoing_.append("HTTP/1.1 ");
+    outgoing_.append(std::to_string(status));
+    outgoing_.append(" ");
+    const auto reason = http::obsolete_reason(static_cast<http::status>(status));
+    outgoing_.append({reason.data(), reason.size()});
+    outgoing_.append(line_end);
+}
+
+void session::put_headers(const header_list& headers) {
+    for (const header& each : headers) {
+        if (is_ours(each.name)) continue;
+        outgoing_.append(clean(each.name));
+        outgoing_.append(": ");
+        outgoing_.append(clean(each.value));
+        outgoing_.append(line_end);
+    }
+}
+
+void session::end_head() {
+    if (!keep_) {
+        outgoing_.append("connection: close\r\n");
+    } else if (old_) {
+        outgoing_.append("connection: keep-alive\r\n");
+    }
+    outgoing_.append(line_end);
+}
+
+void session::respond(int status, const header_list& headers, std::string_view body) {
+    if (!answering_) return;
+    status_line(status);
+    put_headers(headers);
+    if (!bodyless_) {
+        outgoing_.append("content-length: ");
+        outgoing_.append(std::to_string(body.size()));
+        outgoing_.append(line_end);
+    }
+    end_head();
+    if (!head_only_ && !bodyless_) outgoing_.append(body);
+    answered();
+}
+
+void session::begin(int status, const header_list& headers) {
+    if (!answering_) return;
+    status_line(status);
+    put_headers(headers);
+    chunked_ = !old_ && !bodyless_;
+    if (chunked_) outgoing_.append("transfer-encoding: chunked\r\n");
+    if (old_ && !bodyless_) keep_ = false;
+    end_head();
+}
+
+void session::write(std::string_view bytes) {
+    if (!answering_ || head_only_ || bodyless_ || bytes.empty()) return;
+    if (chunked_) {
+        outgoing_.append(hex(bytes.size()));
+        outgoing_.append(line_end);
+    }
+    outgoing_.append(bytes);
+    if (chunked_) outgoing_.append(line_end);
+}
+
+void session::finish(const header_list& trailers) {
+    if (!answering_) return;
+    if (chunked_ && !head_only_) {
+        outgoing_.append("0\r\n");
+        put_headers(trailers);
+        outgoing_.append(line_end);
+    }
+    answered();
+}
+
+void session::answered() {
+    answering_ = false;
+    chunked_ = false;
+    if (!keep_) closing_ = true;
+}
+
+}  // namespace cotrain::net::http1
