@@ -37,6 +37,22 @@ void check_roles(ref jobs, runtime::verdict& out) {
     }
 }
 
+// Not of the reference; what it takes there no kubelet ever runs.
+void check_amounts(ref jobs, runtime::verdict& out) {
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        const ref pods = jobs.at(i).get({"template", "spec", "template", "spec"});
+        const std::string path =
+            "spec.template.spec.replicatedJobs[" + std::to_string(i) + "].template.spec.template.spec";
+        for (const std::string list : {"containers", "initContainers"}) {
+            const ref containers = pods.get(list);
+            for (std::size_t j = 0; j < containers.size(); ++j) {
+                runtime::refuse_negative_amounts(containers.at(j).get("resources"),
+                                                 path + "." + list + "[" + std::to_string(j) + "].resources", out);
+            }
+        }
+    }
+}
+
 bool changed(ref is, ref was, std::initializer_list<std::string_view> path) {
     if (!was) return true;
     const ref a = was.get(path);
@@ -53,6 +69,7 @@ runtime::verdict judge_runtime(const api::training_runtime& runtime, ref before)
     if (runtime.meta.deleting()) return out;
     if (changed(document, before, {"spec", "template"})) {
         check_roles(runtime.template_spec.get("replicatedJobs"), out);
+        check_amounts(runtime.template_spec.get("replicatedJobs"), out);
     }
     const bool both = runtime.pod_groups && runtime.pod_groups->coscheduling && runtime.pod_groups->volcano;
     if (both && changed(document, before, {"spec", "podGroupPolicy"})) {

@@ -5,6 +5,9 @@
 #include <array>
 #include <optional>
 
+#include "admission/defaults.hpp"
+#include "admission/runtime_review.hpp"
+#include "admission/train_job_review.hpp"
 #include "api/edit.hpp"
 #include "api/schema/check.hpp"
 #include "api/schema/crd.hpp"
@@ -34,41 +37,16 @@ bool is_ours(ref document) {
 
 bool is_cluster_wide(ref document) { return document.get("kind").as_string() == names::cluster_training_runtime_kind; }
 
+void append(opinion& out, const runtime::verdict& verdict) {
+    for (const auto& finding : verdict.errors) out.errors.push_back(finding.text());
+    std::ranges::copy(verdict.warnings, std::back_inserter(out.warnings));
+}
+
 ref controller_of(ref document) {
     for (const ref owner : document.get({"metadata", "ownerReferences"}).items()) {
         if (owner.get("controller").as_bool(false)) return owner;
     }
     return {};
-}
-
-std::string deprecation(std::string_view name) {
-    return "ClusterTrainingRuntime \"" + std::string(name) +
-           "\" is deprecated: choose another runtime, a later release of Kubeflow Trainer will not bring it";
-}
-
-bool is_deprecated(const api::training_runtime& runtime) {
-    return runtime.cluster_wide() && runtime.meta.label(names::support_label) == names::support_deprecated;
-}
-
-// Jobs with a role run once, and have the container which their role is played in.
-void check_roles(ref jobs, std::vector<std::string>& errors) {
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const ref job = jobs.at(i);
-        const auto role = job.get({"template", "metadata", "labels", names::ancestor_label}).as_string();
-        const bool initializes = role == names::ancestor_dataset || role == names::ancestor_model;
-        if (!initializes && role != names::ancestor_trainer) continue;
-        const std::string path = "spec.template.spec.replicatedJobs[" + std::to_string(i) + "]";
-        const auto replicas = job.get("replicas").as_int(1);
-        if (replicas != 1) {
-            errors.push_back(path + ".replicas: Invalid value: " + std::to_string(replicas) + ": must be 1");
-        }
-        const auto wanted = initializes ? role : names::node;
-        const ref pods = job.get({"template", "spec", "template", "spec"});
-        if (!pods.get("containers").find_by("name", wanted) && !pods.get("initContainers").find_by("name", wanted)) {
-            errors.push_back(path + ".template.spec.template.spec.containers: Invalid value: a job labelled " +
-                             std::string(role) + " must have a container named " + std::string(wanted));
-        }
-    }
 }
 
 }  // namespace
@@ -93,14 +71,17 @@ void planner::observe(std::span<const manifest> list) {
     }
 }
 
+void planner::remark(std::string text) {
+    if (++remarks_made_ <= remarks_max) remarks_.push_back(std::move(text));
+}
+
 void planner::take(std::span<const manifest> list) {
     for (const manifest& m : list) {
         const auto kind = m.document.get("kind").as_string();
         if (!is_ours(m.document)) {
-            remarks_.push_back(m.where + ": " + std::string(kind) + " of " +
-                               std::string(m.document.get("apiVersion").as_string()) +
-                               " is ignored: only TrainJobs and runtimes of " +
-                               std::string(names::trainer_api_version) + " are looked at");
+            remark(m.where + ": " + std::string(kind) + " of " + std::string(m.document.get("apiVersion").as_string()) +
+                   " is ignored: only TrainJobs and runtimes of " + std::string(names::trainer_api_version) +
+                   " are looked at");
         } else if (kind == names::train_job_kind) {
             put(jobs_, job_places_, m);
         } else {
@@ -118,7 +99,7 @@ void planner::put(std::vector<manifest>& list, std::map<std::string, std::size_t
     }
     manifest& before = list[place->second];
     if (!observed_.contains(place->first)) {
-        remarks_.push_back(m.where + ": takes the place of the object of the same name at " + before.where);
+        remark(m.where + ": takes the place of the object of the same name at " + before.where);
     }
     before = m;
 }
@@ -140,10 +121,20 @@ planner::judged planner::judge(api::arena& memory, ref document, ref before) con
         errors.push_back("metadata.namespace: Invalid value: \"" + std::string(given) + "\": -n says \"" + ns_ +
                          "\"; leave one of them out");
     }
-    const auto shaped = schema::shape(memory, type, schema::without_status(memory, document));
+    auto shaped = schema::shape(memory, type, schema::without_status(memory, document));
     for (const auto& field : shaped.unknown_fields) out.verdict.warnings.push_back("unknown field \"" + field + "\"");
     const ref was = before ? schema::shape(memory, type, schema::without_status(memory, before)).document : ref{};
+    std::string undefaulted;
+    if (document.get("kind").as_string() == names::train_job_kind) {
+        // Times of patches are not rendered.
+        if (auto done = admission::default_train_job(memory, shaped.document, was, {})) {
+            shaped.document = api::freeze(memory, done->document);
+        } else {
+            undefaulted = std::move(done.error().message);
+        }
+    }
     for (const auto& fault : schema::check(type, shaped.document, was)) errors.push_back(schema::to_string(fault));
+    if (errors.empty() && !undefaulted.empty()) errors.push_back(std::move(undefaulted));
     out.document = shaped.document;
     return out;
 }
@@ -158,8 +149,7 @@ opinion planner::judge_runtime(ref document) {
         return std::move(out.verdict);
     }
     const bool skipped = (*made)->runtime().meta.label(names::webhook_validation_label) == "disabled";
-    if (!skipped) check_roles(out.document.get({"spec", "template", "spec", "replicatedJobs"}), out.verdict.errors);
-    if (is_deprecated((*made)->runtime())) out.verdict.warnings.push_back(deprecation((*made)->name()));
+    if (!skipped) append(out.verdict, admission::judge_runtime((*made)->runtime(), {}));
     if (out.verdict.accepted()) compiled_[key_of(document)] = *made;
     return std::move(out.verdict);
 }
@@ -194,22 +184,24 @@ std::string planner::uid_from_children(ref job) const {
     return {};
 }
 
-base::result<planner::compiled> planner::runtime_for(const api::train_job& job) {
-    const std::string snapshot = std::string(job.meta.name) + std::string(names::snapshot_suffix);
-    const auto kept = observed_.find(key("v1", "ConfigMap", job.meta.ns, snapshot));
-    if (kept != observed_.end()) return runtime::read_snapshot(job, kept->second);
-    const auto& wanted = job.spec.runtime;
-    const bool cluster_wide = wanted.kind == names::cluster_training_runtime_kind;
-    const std::string k =
-        key(std::string(wanted.api_group) + "/v1alpha1", wanted.kind, cluster_wide ? "" : job.meta.ns, wanted.name);
-    const auto found = compiled_.find(k);
-    if (found != compiled_.end()) return found->second;
-    std::string message(wanted.kind);
-    message.append(" \"").append(wanted.name).append("\"");
-    if (runtime_places_.contains(k)) return base::fail(base::errc::invalid, message + " is given, but refused");
-    message.append(" is not among the files");
-    if (!cluster_wide) message.append(" in namespace \"").append(job.meta.ns).append("\"");
-    return base::fail(base::errc::invalid, message + "; add it with -f");
+// Files and what was observed stand for the cluster.
+admission::answer planner::look_up(const api::resource_type& type, std::string_view ns, std::string_view name) const {
+    using runtime::presence;
+    const std::string k = key(type.api_version, type.kind, ns, name);
+    if (const auto made = compiled_.find(k); made != compiled_.end()) {
+        return {.state = presence::exists, .runtime = made->second};
+    }
+    if (const auto kept = observed_.find(k); kept != observed_.end()) {
+        return {.state = presence::exists, .document = kept->second};
+    }
+    // What files do not tell is not wrong.
+    if (type.kind == names::priority_class.kind) return {.state = presence::unknown};
+    std::string why(type.kind);
+    why.append(" \"").append(name).append("\"");
+    if (runtime_places_.contains(k)) return {.state = presence::missing, .why = why + " is given, but refused"};
+    why.append(" is not among the files");
+    if (type.namespaced) why.append(" in namespace \"").append(ns).append("\"");
+    return {.state = presence::missing, .why = why + "; add it with -f"};
 }
 
 job_plan planner::plan(api::arena& memory, const manifest& m, bool render_too) {
@@ -225,26 +217,27 @@ job_plan planner::plan(api::arena& memory, const manifest& m, bool render_too) {
         return out;
     }
     out.job = std::move(*job);
-    const auto runtime = runtime_for(out.job);
+    const auto old = before ? api::decode_train_job(before) : base::result<api::train_job>{};
+    admission::train_job_review review(memory, out.job, before && old ? &*old : nullptr, framework_, {});
+    while (const auto q = review.next()) review.tell(look_up(*q->type, q->ns, q->name));
+    append(out.verdict, review.finish());
+    if (!out.verdict.accepted() || !render_too) return out;
+    const auto runtime = runtime_for(out.job, review.runtime());
     if (!runtime) {
         out.verdict.errors.push_back("spec.runtimeRef: Invalid value: " + runtime.error().message);
-        return out;
+    } else {
+        render(memory, **runtime, out);
     }
-    if (is_deprecated((*runtime)->runtime())) out.verdict.warnings.push_back(deprecation((*runtime)->name()));
-    const auto set =
-        observed_.find(key(names::job_set.api_version, names::job_set.kind, out.job.meta.ns, out.job.meta.name));
-    const auto existing = set == observed_.end() ? base::result<api::job_set>{} : api::decode_job_set(set->second);
-    const auto old = before ? api::decode_train_job(before) : base::result<api::train_job>{};
-    const auto verdict =
-        framework_.validate_objects(memory,
-                                    {.job = out.job,
-                                     .before = before && old ? &*old : nullptr,
-                                     .job_set = set != observed_.end() && existing ? &*existing : nullptr},
-                                    **runtime);
-    for (const auto& finding : verdict.errors) out.verdict.errors.push_back(finding.text());
-    std::ranges::copy(verdict.warnings, std::back_inserter(out.verdict.warnings));
-    if (out.verdict.accepted() && render_too) render(memory, **runtime, out);
     return out;
+}
+
+// A job that has a snapshot is rendered from it, or not at all.
+base::result<planner::compiled> planner::runtime_for(const api::train_job& job, const compiled& judged_by) const {
+    const std::string snapshot = runtime::child_name(job, names::snapshot_suffix);
+    const auto kept = observed_.find(key("v1", "ConfigMap", job.meta.ns, snapshot));
+    if (kept != observed_.end()) return runtime::read_snapshot(job, kept->second);
+    if (!judged_by) return base::fail(base::errc::invalid, "neither the runtime nor its snapshot is given");
+    return judged_by;
 }
 
 void planner::render(api::arena& memory, const runtime::compiled_runtime& runtime, job_plan& out) const {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/lookup.hpp"
 #include "app/manifests.hpp"
 #include "plugins/builtin.hpp"
 
@@ -30,6 +31,8 @@ struct job_plan {
 
 class planner {
    public:
+    static constexpr std::size_t remarks_max = 100;
+
     // `ns` is the namespace of objects that name none; with `forced` objects of others are refused.
     explicit planner(std::string ns, bool forced = false) : ns_(std::move(ns)), forced_(forced) {}
 
@@ -39,8 +42,10 @@ class planner {
 
     [[nodiscard]] std::span<const manifest> jobs() const { return jobs_; }
     [[nodiscard]] std::span<const manifest> runtimes() const { return runtimes_; }
-    // Kinds that are nobody's business here, and objects that are given twice: "job.yaml:3: …".
+    // Kinds that are nobody's business here, and objects that are given twice: "job.yaml:3: …"; the first of them, and
+    // how many there are.
     [[nodiscard]] std::span<const std::string> remarks() const { return remarks_; }
+    [[nodiscard]] std::size_t remarks_made() const { return remarks_made_; }
 
     [[nodiscard]] opinion judge_runtime(api::ref document);
     [[nodiscard]] job_plan plan(api::arena& memory, const manifest& job, bool render);
@@ -53,11 +58,14 @@ class planner {
     };
     [[nodiscard]] std::string namespace_of(api::ref document) const;
     [[nodiscard]] std::string key_of(api::ref document) const;
+    void remark(std::string text);
     void put(std::vector<manifest>& list, std::map<std::string, std::size_t>& places, const manifest& m);
     [[nodiscard]] judged judge(api::arena& memory, api::ref document, api::ref before) const;
     [[nodiscard]] api::ref with_identity(api::arena& memory, api::ref document) const;
     [[nodiscard]] std::string uid_from_children(api::ref job) const;
-    [[nodiscard]] base::result<compiled> runtime_for(const api::train_job& job);
+    [[nodiscard]] admission::answer look_up(const api::resource_type& type, std::string_view ns,
+                                            std::string_view name) const;
+    [[nodiscard]] base::result<compiled> runtime_for(const api::train_job& job, const compiled& judged_by) const;
     void render(api::arena& memory, const runtime::compiled_runtime& runtime, job_plan& out) const;
 
     std::string ns_;
@@ -66,6 +74,7 @@ class planner {
     std::vector<manifest> jobs_;
     std::vector<manifest> runtimes_;
     std::vector<std::string> remarks_;
+    std::size_t remarks_made_ = 0;
     std::map<std::string, std::size_t> job_places_;
     std::map<std::string, std::size_t> runtime_places_;
     std::map<std::string, api::ref> observed_;    // by kind, namespace, name

@@ -20,8 +20,9 @@ constexpr std::size_t bar_cells = 30;
 constexpr std::string_view render_help =
     "usage: cotrain render -f FILE|FOLDER|- … [--observed FILE]… [-n NAMESPACE] [-o yaml|json|summary]\n\n"
     "Prints what the operator would apply for each TrainJob, in order, from files alone. Verdicts go to standard\n"
-    "error. --observed: objects as they are in the cluster (kubectl get … -o yaml): what exists already, and the UID\n"
-    "that owner references need before anything is applied by hand. SSH and CURVE keys are real and new each time.\n"
+    "error. --observed: objects as they are in the cluster (kubectl get … -o yaml): what exists already, and the\n"
+    "TrainJob's UID for owner references, which are left out where it is not known. SSH and CURVE keys are real and\n"
+    "new each time.\n"
     "Exit codes: 0 done, 1 something was refused, 2 used wrongly or unreadable input.\n";
 constexpr std::string_view validate_help =
     "usage: cotrain validate -f FILE|FOLDER|- … [--observed FILE]… [-n NAMESPACE]\n\n"
@@ -149,6 +150,8 @@ int render(const render_options& options, const streams& io) {
     plans.observe(observed.list());
     plans.take(given.list());
     for (const auto& remark : plans.remarks()) write(io.err, "Warning: " + remark + "\n");
+    if (const std::size_t more = plans.remarks_made() - plans.remarks().size(); more != 0)
+        write(io.err, "Warning: and " + std::to_string(more) + " more objects like these\n");
     if (plans.jobs().empty() && plans.runtimes().empty())
         return unreadable(io.err, "no TrainJob and no runtime among the files");
 

@@ -133,13 +133,14 @@ void check_immutability(std::string_view member, std::string_view title, const r
     }
 }
 
-// Jobs without nodes or processes never run (contract, difference 16).
+// Jobs without nodes or processes never run (contract, difference 16), nor do pods that ask for less than nothing.
 void check_counts(const runtime::info& i, const runtime::review& r, runtime::verdict& out) {
     if (!r.job.spec.trainer || !r.added_rules(r.changed("trainer"))) return;
     const api::trainer_spec& trainer = *r.job.spec.trainer;
     if (trainer.num_nodes && *trainer.num_nodes < 1) {
         out.invalid("spec.trainer.numNodes", *trainer.num_nodes, "must be greater than or equal to 1");
     }
+    runtime::refuse_negative_amounts(trainer.resources_per_node, "spec.trainer.resourcesPerNode", out);
     const bool flux = i.ml() != nullptr && i.ml()->flux;  // has this rule itself
     if (!flux && trainer.num_proc_per_node.is_number() && trainer.num_proc_per_node.count < 1) {
         out.invalid("spec.trainer.numProcPerNode", trainer.num_proc_per_node.count,

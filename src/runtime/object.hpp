@@ -20,7 +20,8 @@ struct object {
 
 using object_list = std::vector<object>;
 
-// Type, name, namespace and the owner reference to the job.
+// Type, name, namespace and the owner reference to the job. A job from a file has no uid yet, and owns nothing: the
+// API server refuses references without one.
 [[nodiscard]] api::editor new_child(api::arena& memory, const api::resource_type& type, std::string_view name,
                                     const api::train_job& job);
 [[nodiscard]] object finish(const api::resource_type& type, std::string_view name, const api::editor& document);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/json.hpp"
+#include "api/quantity.hpp"
 
 namespace cotrain::runtime {
 
@@ -71,6 +72,18 @@ void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserve
     std::string listed;
     for (const auto name : found) listed.append(listed.empty() ? "" : " ").append(name);
     out.invalid("spec.trainer.env", env, "must not have reserved envs, invalid envs configured: [" + listed + "]");
+}
+
+void refuse_negative_amounts(api::ref resources, std::string_view path, verdict& out) {
+    for (const std::string_view list : {"limits", "requests"}) {
+        for (const auto& m : resources.get(list).members()) {
+            const auto amount = api::quantity::parse(m.value);
+            if (!amount || amount->sign() >= 0) continue;
+            std::string place(path);
+            place.append(".").append(list).append("[").append(m.key()).append("]");
+            out.invalid(std::move(place), m.value, "must be greater than or equal to 0");
+        }
+    }
 }
 
 }  // namespace cotrain::runtime

@@ -67,4 +67,7 @@ struct review {
 // Variables that a framework sets itself may not stand in spec.trainer.env.
 void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserved, verdict& out);
 
+// No pod is ever made with less than nothing. `resources` stands at `path`.
+void refuse_negative_amounts(api::ref resources, std::string_view path, verdict& out);
+
 }  // namespace cotrain::runtime

@@ -1,46 +1,17 @@
 // What `cotrain render` and `cotrain validate` say of files: objects, verdicts, exit codes.
-#include "app/render.hpp"
-
 #include <gtest/gtest.h>
 
-#include <array>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "api/json.hpp"
 #include "api/yaml.hpp"
+#include "render_run.hpp"
 
 namespace cotrain::app {
 namespace {
 
 using api::ref;
-
-struct outcome {
-    int code = -1;
-    std::string out;
-    std::string err;
-};
-
-outcome run(const std::vector<std::string>& words, std::string input = {}, bool verdicts_only = false) {
-    const std::vector<std::string_view> views(words.begin(), words.end());
-    const auto options = read_render_options(views, verdicts_only);
-    if (!options) return {2, {}, options.error().message};
-    std::array<char*, 2> texts{};
-    std::array<std::size_t, 2> sizes{};
-    std::FILE* const in = std::tmpfile();
-    std::fwrite(input.data(), 1, input.size(), in);
-    std::rewind(in);
-    std::FILE* const out = open_memstream(&texts[0], &sizes[0]);
-    std::FILE* const err = open_memstream(&texts[1], &sizes[1]);
-    outcome result;
-    result.code = render(*options, {.in = in, .out = out, .err = err});
-    for (std::FILE* each : {in, out, err}) std::fclose(each);
-    result.out.assign(texts[0], sizes[0]);
-    result.err.assign(texts[1], sizes[1]);
-    for (char* each : texts) std::free(each);
-    return result;
-}
 
 std::string example(std::string_view name) { return std::string(COTRAIN_EXAMPLES_DIR "/").append(name); }
 
@@ -184,7 +155,7 @@ TEST(validate, gives_verdicts_only) {
         "image: i}]}}}}}]}}}\n";
     const auto bad = run({"-f", "-"}, runtime, true);
     EXPECT_EQ(bad.code, 1);
-    EXPECT_TRUE(bad.err.contains("spec.template.spec.replicatedJobs[0].replicas: Invalid value: 2: must be 1"))
+    EXPECT_TRUE(bad.err.contains("spec.template.spec.replicatedJobs[0].replicas: Invalid value: 2: always must be 1"))
         << bad.err;
 }
 

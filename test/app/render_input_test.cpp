@@ -1,0 +1,201 @@
+// Bad input for `cotrain render` and `cotrain validate`: one clear line with a path, in bounded time and memory; and
+// what --observed tells.
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/json.hpp"
+#include "render_run.hpp"
+
+namespace cotrain::app {
+namespace {
+
+constexpr std::string_view runtime =
+    "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: rt}\nspec:\n"
+    "  mlPolicy: {torch: {}}\n  podGroupPolicy: {coscheduling: {}}\n"
+    "  template: {spec: {replicatedJobs: [{name: node, template: {metadata: {labels: "
+    "{trainer.kubeflow.org/trainjob-ancestor-step: trainer}}, spec: {template: {spec: {containers: [{name: node, "
+    "image: i}]}}}}}]}}\n---\n";
+
+std::string job(std::string_view spec, std::string_view metadata = {}) {
+    std::string text = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: job";
+    text.append(metadata.empty() ? "" : ", ").append(metadata).append("}\nspec: {runtimeRef: {name: rt, kind: ");
+    return text.append("TrainingRuntime}").append(spec.empty() ? "" : ", ").append(spec).append("}\n");
+}
+
+// A file of its own, gone with the test.
+class scratch_file {
+   public:
+    explicit scratch_file(const std::string& text) {
+        std::string name = (std::filesystem::temp_directory_path() / "render-XXXXXX").string();
+        const int file = mkstemp(name.data());
+        if (file < 0) throw std::runtime_error("mkstemp");
+        close(file);
+        path_ = name;
+        std::ofstream(path_, std::ios::binary) << text;
+    }
+    ~scratch_file() { std::filesystem::remove(path_); }
+    scratch_file(const scratch_file&) = delete;
+    scratch_file& operator=(const scratch_file&) = delete;
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+   private:
+    std::string path_;
+};
+
+TEST(bad_input, is_refused_with_its_path) {
+    const std::string gpus = "trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: ";
+    for (const auto& [spec, path] : std::vector<std::pair<std::string, std::string>>{
+             {"trainer: {numNodes: -1}", "spec.trainer.numNodes"},
+             {"trainer: {numNodes: 0}", "spec.trainer.numNodes"},
+             {"trainer: {numNodes: 2147483648}", "spec.trainer.numNodes"},
+             {"trainer: {numNodes: two}", "spec.trainer.numNodes"},
+             {"trainer: {numNodes: 1.5}", "spec.trainer.numNodes"},
+             {"trainer: {numProcPerNode: -1}", "spec.trainer.numProcPerNode"},
+             {"trainer: {numProcPerNode: '0'}", "spec.trainer.numProcPerNode"},
+             {"trainer: {numProcPerNode: all}", "spec.trainer.numProcPerNode"},
+             {"trainer: [1]", "spec.trainer"},
+             {"trainer: {command: run}", "spec.trainer.command"},
+             {"trainer: {env: [{name: A, value: 1}]}", "spec.trainer.env[0].value"},
+             {"trainer: {env: [{value: b}]}", "spec.trainer.env[0].name"},
+             {gpus + "-1}}}", "spec.trainer.resourcesPerNode.limits[nvidia.com/gpu]"},
+             {"trainer: {resourcesPerNode: {requests: {memory: '-5Gi'}}}",
+              "spec.trainer.resourcesPerNode.requests[memory]"},
+             {gpus + "many}}}", "spec.trainer.resourcesPerNode.limits.nvidia.com/gpu"},
+             {gpus + "99999999999999999999}}}", "spec.trainer.resourcesPerNode.limits.nvidia.com/gpu"},
+             {"activeDeadlineSeconds: -5", "spec.activeDeadlineSeconds"},
+             {"suspend: 'yes'", "spec.suspend"},
+             {"runtimePatches: [{manager: nobody}]", "spec.runtimePatches.manager"},
+             {"runtimePatches: [{manager: a.b/c, time: noon}]", "spec.runtimePatches[0].time"},
+             {"podTemplateOverrides: [{targetJobs: node}]", "spec.podTemplateOverrides[0].targetJobs"}}) {
+        for (const bool verdicts_only : {false, true}) {
+            const auto r = run({"-f", "-"}, std::string(runtime) + job(spec), verdicts_only);
+            EXPECT_EQ(r.code, 1) << spec;
+            const std::string start = "error: standard input:9: The TrainJob \"job\" is invalid: " + path + ": ";
+            EXPECT_TRUE(r.err.starts_with(start)) << r.err;
+            EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
+            EXPECT_EQ(r.out, "");
+        }
+    }
+}
+
+TEST(bad_input, of_a_runtime_is_refused_with_its_path) {
+    std::string text(runtime);
+    text.replace(text.find("image: i"), 8, "image: i, resources: {limits: {cpu: -1}}");
+    const auto r = run({"-f", "-"}, text, true);
+    EXPECT_EQ(r.code, 1);
+    EXPECT_TRUE(
+        r.err.contains("spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0].resources."
+                       "limits[cpu]: Invalid value: "))
+        << r.err;
+}
+
+TEST(bad_input, as_many_nodes_as_there_are_numbers_cost_nothing) {
+    const auto r = run({"-f", "-", "-o", "summary"}, std::string(runtime) + job("trainer: {numNodes: 2147483647}"));
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_TRUE(r.out.contains("job-node-0-2147483646.job (2147483647)")) << r.out;
+    EXPECT_LT(r.out.size(), 2000U);
+}
+
+TEST(bad_input, that_is_no_yaml_is_refused_with_its_line) {
+    std::string laughs = "a0: &a0 x\n";
+    for (int i = 1; i < 12; ++i) {
+        const std::string alias = "*a" + std::to_string(i - 1);
+        laughs += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + alias;
+        for (int j = 1; j < 10; ++j) laughs += "," + alias;
+        laughs += "]\n";
+    }
+    std::string nested;
+    for (int i = 0; i < 2000; ++i) nested += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
+    for (const auto& [input, why] : std::vector<std::pair<std::string, std::string>>{
+             {job("trainer: {env: &a [*a]}"), "line 4, column 74: the anchor 'a' contains itself"},
+             {"a: &a {b: &b {c: *a}}\n", "line 1, column 18: the anchor 'a' contains itself"},
+             {"a: &a\n  <<: *a\n", "line 2, column 7: the anchor 'a' contains itself"},
+             {laughs, "line 8, column 41: more than 10000000 values"},
+             {"a: " + std::string(200'000, '['), "line 1, column 503: nested deeper than 500 levels"},
+             {nested, "line 501, column 502: nested deeper than 500 levels"},
+             {"a: \"" + std::string(1'000'000, 'x'), "line 1, column 4: the string that starts here has no end"},
+             {std::string(1000, '\0'), "line 1, column 1: control characters"}}) {
+        const auto r = run({"-f", "-"}, input);
+        EXPECT_EQ(r.code, 2) << why;
+        EXPECT_EQ(r.err, "error: standard input: " + r.err.substr(23)) << "where";
+        EXPECT_TRUE(r.err.contains(why)) << r.err;
+        EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
+    }
+}
+
+TEST(bad_input, of_a_hundred_megabytes_is_not_read_to_its_end) {
+    const scratch_file file("");
+    std::filesystem::resize_file(file.path(), 100UL << 20U);
+    const auto r = run({"-f", file.path()});
+    EXPECT_EQ(r.code, 2);
+    EXPECT_EQ(r.err, "error: " + file.path() + ": larger than 32 MiB; split it into several files\n");
+}
+
+TEST(bad_input, of_thousands_of_foreign_objects_is_told_of_briefly) {
+    std::string text(runtime);
+    for (int i = 0; i < 5000; ++i) text += "{apiVersion: v1, kind: Service, metadata: {name: s}}\n---\n";
+    const auto r = run({"-f", "-"}, text, true);
+    EXPECT_EQ(r.code, 0);
+    EXPECT_LE(std::ranges::count(r.err, '\n'), 101) << r.err.substr(0, 500);
+    EXPECT_TRUE(r.err.ends_with("Warning: and 4900 more objects like these\n"));
+}
+
+TEST(observed, gives_owner_references_their_uid) {
+    const std::string input = std::string(runtime) + job("");
+    const auto without = run({"-f", "-", "-o", "json"}, input);
+    EXPECT_EQ(without.code, 0) << without.err;
+    EXPECT_FALSE(without.out.contains("ownerReferences")) << without.out;
+    const scratch_file cluster(job("", "namespace: default, uid: u-7"));
+    const auto with = run({"-f", "-", "--observed", cluster.path(), "-o", "json"}, input);
+    EXPECT_EQ(with.code, 0) << with.err;
+    EXPECT_TRUE(with.out.contains(R"("uid":"u-7")")) << with.out;
+}
+
+TEST(observed, a_running_jobs_set_is_left_alone_and_its_snapshot_used) {
+    constexpr std::string_view owner =
+        "ownerReferences: [{apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: job, uid: u-7, "
+        "controller: "
+        "true}]}\n";
+    std::string kept(runtime.substr(0, runtime.find("---")));
+    kept.replace(kept.find("{torch: {}}"), 11, "{torch: {}, numNodes: 5}");
+    kept.replace(kept.find("{name: rt}"), 10, "{name: rt, namespace: default}");
+    std::string indented;
+    for (const char c : "\n" + kept) indented.append(1, c).append(c == '\n' ? "    " : "");
+    const std::string snapshot =
+        "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: job-runtime-snapshot, namespace: default, " +
+        std::string(owner) + "data:\n  runtime: |" + indented + "\n";
+    const std::string input = std::string(runtime) + job("");
+    const scratch_file suspended(job("", "namespace: default, uid: u-7") + snapshot);
+    const auto five = run({"-f", "-", "--observed", suspended.path(), "-o", "summary"}, input);
+    EXPECT_EQ(five.code, 0) << five.err;
+    EXPECT_TRUE(five.out.contains("job node: 5 pods")) << five.out;
+    const scratch_file running(
+        job("", "namespace: default, uid: u-7") + snapshot +
+        "---\napiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: job, namespace: "
+        "default, " +
+        std::string(owner) + "spec: {suspend: false}\n");
+    const auto none = run({"-f", "-", "--observed", running.path(), "-o", "summary"}, input);
+    EXPECT_FALSE(none.out.contains("JobSet job (")) << none.out << none.err;
+}
+
+TEST(observed, an_update_is_judged_by_what_it_changes) {
+    const scratch_file before(job("trainer: {numNodes: 2}", "namespace: default, uid: u-7"));
+    const auto r =
+        run({"-f", "-", "--observed", before.path()}, std::string(runtime) + job("trainer: {numNodes: 3}"), true);
+    EXPECT_EQ(r.code, 1);
+    EXPECT_TRUE(r.err.contains("spec.trainer: Invalid value: ") || r.err.contains("field is immutable")) << r.err;
+    const auto same =
+        run({"-f", "-", "--observed", before.path()}, std::string(runtime) + job("trainer: {numNodes: 2}"), true);
+    EXPECT_EQ(same.code, 0) << same.err;
+}
+
+}  // namespace
+}  // namespace cotrain::app
