@@ -20,6 +20,7 @@ int run_help(arguments words);
 constexpr std::array commands{
     command{"config", "print the configuration that the operator would run with", run_config},
     command{"demo", "show what this version does, on this machine alone", run_demo},
+    command{"operator", "turn TrainJobs into JobSets, for as long as it runs", run_operator},
     command{"probe", "reach the cluster of a kubeconfig: version, who we are, which definitions it has", run_probe},
     command{"render", "print what would be applied for TrainJobs in files", run_render},
     command{"validate", "say what admission would refuse in files", run_validate},
@@ -32,7 +33,8 @@ int run_help(arguments) {
     for (const command& each : commands)
         std::printf("  %-9.*s %.*s\n", static_cast<int>(each.name.size()), each.name.data(),
                     static_cast<int>(each.help.size()), each.help.data());
-    std::puts("\nExit codes: 0 done, 1 failed, 2 used wrongly.");
+    std::puts(
+        "\nFlags alone mean operator. Exit codes: 0 done, 1 failed, 2 used wrongly; operator: 3 the Lease was lost.");
     return 0;
 }
 
@@ -42,6 +44,8 @@ static int run(std::vector<std::string_view> words) {
     if (words.empty()) return used_wrongly("no command given; 'cotrain help' lists them");
     if (words[0] == "--help" || words[0] == "-h") words[0] = "help";
     if (words[0] == "--version") words[0] = "version";
+    // The reference's chart gives flags only.
+    if (words[0].starts_with('-')) return run_operator(words);
     for (const command& each : commands)
         if (each.name == words[0]) return each.run(arguments(words).subspan(1));
     return used_wrongly("no command '" + std::string(words[0]) + "'; 'cotrain help' lists them");

@@ -43,6 +43,8 @@ class leader {
     void start();
     // The gate of every write to the cluster: ask right before each.
     [[nodiscard]] bool leading() const;
+    // No write may be under way any more then, unless the Lease is renewed before.
+    [[nodiscard]] moment leading_until() const { return election_.leading_until(); }
     // Waits until this process leads; false when it never will (stopped, lost) or the wait was cancelled.
     [[nodiscard]] awaitable<bool> acquired();
     // Leads no more, and gives the Lease back if that works within `patience`. Whether others may take it at once.

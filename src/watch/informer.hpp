@@ -64,6 +64,8 @@ class informer {
     [[nodiscard]] bool in_sync() const { return state_ == state::synced; }
     [[nodiscard]] bool missing() const { return state_ == state::missing; }
     [[nodiscard]] const object_store& store() const { return store_; }
+    // Up to which events came in.
+    [[nodiscard]] const std::string& resource_version() const { return machine_.resource_version(); }
     // Why it is not in sync, for people; empty if nothing went wrong.
     [[nodiscard]] const std::string& last_error() const { return machine_.last_error(); }
 

@@ -34,6 +34,8 @@ class informers final : private listener {
     [[nodiscard]] std::vector<kind> missing() const;
 
     // Of a kind that is not watched: an empty store, and no informer.
+    // To be changed by answers to our own writes only, see reconcile::cluster.
+    [[nodiscard]] object_store& store(kind k) { return own(k); }
     [[nodiscard]] const object_store& store(kind k) const { return places_[static_cast<std::size_t>(k)]->objects; }
     [[nodiscard]] const informer* of(kind k) const { return places_[static_cast<std::size_t>(k)]->watcher.get(); }
     [[nodiscard]] std::size_t memory_bytes() const;

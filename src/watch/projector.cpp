@@ -1,8 +1,6 @@
 // From views of objects to what is kept of them.
 #include "watch/projector.hpp"
 
-#include <utility>
-
 #include "api/names.hpp"
 #include "watch/object_store.hpp"
 
@@ -34,6 +32,16 @@ void projector::find_owner(const object_view& object) {
     if (!owned_by_train_job(object)) return;
     out_.owner_ns = object.ns.raw;
     out_.owner_name = object.controller.name.raw;
+}
+
+void projector::keep_metadata(std::initializer_list<std::pair<std::string_view, std::string_view>> members) {
+    extra_.clear();
+    for (const auto& [name, raw] : members) {
+        if (raw.empty()) continue;
+        extra_.append(extra_.empty() ? "{" : ",").append("\"").append(name).append("\":").append(raw);
+    }
+    if (!extra_.empty()) extra_.append("}");
+    out_.extra = extra_;
 }
 
 // TrainJobs are "Complete", JobSets "Completed"; the first terminal condition wins.
@@ -75,7 +83,10 @@ const projection& projector::job_set(const object_view& object, const job_set_re
     begin(object);
     find_owner(object);
     out_.suspend = parts.suspend;
-    if (parts.suspend) out_.spec = object.spec;
+    if (parts.suspend) {
+        out_.spec = object.spec;
+        keep_metadata({{"labels", object.labels}, {"annotations", object.annotations}});
+    }
     out_.terminal_state = parts.terminal_state.raw;
     out_.status = &parts.status;
     find_outcome(parts.status);
@@ -86,15 +97,7 @@ const projection& projector::job_set(const object_view& object, const job_set_re
 const projection& projector::runtime(const object_view& object) {
     begin(object);
     out_.spec = object.spec;
-    extra_.clear();
-    for (const auto& [name, raw] : {std::pair<std::string_view, std::string_view>{"labels", object.labels},
-                                    {"annotations", object.annotations},
-                                    {"finalizers", object.finalizers}}) {
-        if (raw.empty()) continue;
-        extra_.append(extra_.empty() ? "{" : ",").append("\"").append(name).append("\":").append(raw);
-    }
-    if (!extra_.empty()) extra_.append("}");
-    out_.extra = extra_;
+    keep_metadata({{"labels", object.labels}, {"annotations", object.annotations}, {"finalizers", object.finalizers}});
     return out_;
 }
 
@@ -108,6 +111,8 @@ const projection& projector::plain(const object_view& object) {
 const projection& projector::metadata(const object_view& object) {
     begin(object);
     find_owner(object);
+    // What they hold is not known: any new version may mean a change.
+    out_.extra = object.resource_version.raw;
     out_.collapse = true;
     return out_;
 }

@@ -1,0 +1,239 @@
+// Wiring of the operator, and the course of its life: watch, wait for the Lease, work, wind down.
+#include "app/operator.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <csignal>
+
+#include "plugins/mpi_keys.hpp"
+
+namespace cotrain::app {
+
+namespace {
+
+using namespace std::chrono_literals;
+using watch::kind;
+
+constexpr auto write_time = 30s;        // of one write where no Lease sets the limit
+constexpr auto missing_reminder = 30s;  // between two lines about definitions that are not there
+constexpr std::string_view default_namespace = "kubeflow-system";
+
+std::string host_name() {
+    char name[256] = {};
+    return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
+}
+
+std::uint64_t number(const std::string& text) {
+    std::uint64_t n = 0;
+    std::from_chars(text.data(), text.data() + text.size(), n);
+    return n;
+}
+
+std::string_view how_to_install(kind k) {
+    if (k == kind::job_set) return "https://jobset.sigs.k8s.io/docs/installation/";
+    return "kubectl apply --server-side -f deploy/crds";
+}
+
+reconcile::controller_limits limits(std::int32_t in_flight) {
+    reconcile::controller_limits out;
+    if (in_flight > 0) out.in_flight_max = static_cast<unsigned>(in_flight);
+    return out;
+}
+
+}  // namespace
+
+reconcile::cluster::stores operator_process::stores() {
+    reconcile::cluster::stores out{};
+    for (const kind k : watch::all_kinds()) out[static_cast<std::size_t>(k)] = &informers_->store(k);
+    return out;
+}
+
+reconcile::surroundings operator_process::make_surroundings() {
+    return {.wall = [] { return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()); },
+            .steady = [] { return std::chrono::steady_clock::now(); },
+            .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
+            .tell = [this](const reconcile::event_note& note) { events_->post(note); },
+            .normal_events = config_.events.normal};
+}
+
+operator_process::operator_process(asio::io_context& loop, kube::client& api, configuration config,
+                                   operator_flags flags, base::logger& log)
+    : loop_(loop),
+      api_(api),
+      config_(std::move(config)),
+      flags_(std::move(flags)),
+      log_(log),
+      random_(base::random_source::from_system()),
+      watching_(loop.get_executor()),
+      working_(loop.get_executor()),
+      draining_(loop.get_executor()),
+      informers_(
+          std::make_unique<watch::informers>(watch::informer_tools{watching_, api, texts_, relay_, random_, log})),
+      cluster_(texts_, stores(), log),
+      gate_(api, [this] { return may_write(); }),
+      events_(std::make_unique<reconcile::event_sink>(watching_, api, log,
+                                                      std::string(api::names::reporting_controller), host_name())),
+      jobs_(cluster_, gate_, plugins::builtin{}, make_surroundings(), log),
+      runtimes_(cluster_, gate_, log),
+      wakes_(
+          cluster_, jobs_, [this](reconcile::key k, reconcile::work how) { job_controller_->add(k, how); },
+          [this](reconcile::key k, reconcile::work how) { runtime_controller_->add(k, how); }),
+      signals_(loop),
+      patience_(loop) {
+    job_controller_ = std::make_unique<reconcile::controller>(
+        working_, [this](reconcile::key k, unsigned failures) { return jobs_.reconcile(k, failures); },
+        limits(config_.concurrency.train_job), &holder_);
+    runtime_controller_ = std::make_unique<reconcile::controller>(
+        working_, [this](reconcile::key k, unsigned failures) { return runtimes_.reconcile(k, failures); },
+        limits(config_.concurrency.training_runtime), &holder_);
+    relay_.to = &wakes_;
+    cluster_.follow([this](kind k) {
+        const watch::informer* const of = informers_->of(k);
+        return of == nullptr ? 0 : number(of->resource_version());
+    });
+}
+
+operator_process::~operator_process() = default;
+
+bool operator_process::leading() const {
+    return working_now_ && !stopping_ && (leader_ == nullptr || leader_->leading());
+}
+
+// No write may be under way when another replica may lead: the rest of the Lease's time is all it gets.
+std::optional<std::chrono::milliseconds> operator_process::may_write() const {
+    if (!working_now_) return std::nullopt;
+    if (leader_ == nullptr) return write_time;
+    if (!leader_->leading()) return std::nullopt;
+    const auto left = leader_->leading_until() - std::chrono::steady_clock::now();
+    return std::max<std::chrono::milliseconds>(std::chrono::ceil<std::chrono::milliseconds>(left) - 1ms, 1ms);
+}
+
+void operator_process::begin() {
+    if (config_.election.enabled) {
+        std::string ns = config_.election.ns.empty() ? api_.default_namespace() : config_.election.ns;
+        if (ns.empty()) ns = default_namespace;
+        leader_ = std::make_unique<reconcile::leader>(
+            reconcile::leader_tools{watching_, api_, random_, log_},
+            reconcile::leader_options{
+                .ns = ns,
+                .name = config_.election.lease_name,
+                .identity = reconcile::make_identity(host_name(), random_),
+                .timing = {config_.election.lease, config_.election.renew, config_.election.retry}},
+            [this](bool leads) {
+                if (leads || stopping_) return;
+                log_.error("the Lease is lost: another replica may lead now, this one ends");
+                exit_ = operator_exit::lost_lease;
+                stop();
+            });
+        leader_->start();
+    }
+    informers_->start();
+    events_->start();
+    watching_.spawn("signals", handle_signals());
+    watching_.spawn("missing definitions", tell_missing());
+    watching_.spawn("leading", work_when_leading());
+}
+
+awaitable<operator_exit> operator_process::run() {
+    for (const std::string& w : config_.warnings) log_.warn("configuration", {{"warning", w}});
+    begin();
+    log_.info("the operator starts", {{"version", COTRAIN_VERSION}, {"election", leader_ != nullptr}});
+    if (!stopping_) co_await ended_.wait();
+    co_await wind_down();
+    log_.info("the operator has stopped");
+    co_return exit_;
+}
+
+void operator_process::stop() {
+    if (std::exchange(stopping_, true)) return;
+    ended_.notify_later();
+}
+
+awaitable<void> operator_process::handle_signals() {
+    signals_.add(SIGTERM);
+    signals_.add(SIGINT);
+    signals_.add(SIGHUP);
+    for (;;) {
+        const auto [error, number] = co_await signals_.async_wait(use_tuple);
+        if (error) co_return;
+        if (number == SIGHUP) {
+            reload();
+            continue;
+        }
+        log_.info("asked to stop", {{"signal", std::int64_t{number}}});
+        stop();
+    }
+}
+
+// The operator waits for definitions as long as it takes; it says which and where they come from.
+awaitable<void> operator_process::tell_missing() {
+    asio::steady_timer timer(loop_);
+    for (auto pause = std::chrono::milliseconds(1s); !informers_->is_ready(); pause = missing_reminder) {
+        timer.expires_after(pause);
+        if (const auto [error] = co_await timer.async_wait(use_tuple); error) co_return;
+        for (const kind k : informers_->missing()) {
+            const auto& of = watch::info_of(k).of;
+            log_.warn("waiting for a definition that the cluster does not have",
+                      {{"resource", std::string(of.plural).append(".").append(of.group)},
+                       {"version", of.version},
+                       {"install", how_to_install(k)}});
+        }
+    }
+}
+
+awaitable<void> operator_process::work_when_leading() {
+    if (!co_await informers_->ready()) co_return;
+    log_.info("in sync with the cluster",
+              {{"trainjobs", static_cast<std::int64_t>(informers_->store(kind::train_job).size())}});
+    if (leader_ != nullptr && !co_await leader_->acquired()) co_return;
+    if (stopping_) co_return;
+    working_now_ = true;
+    wakes_.wake_all();
+    job_controller_->start();
+    runtime_controller_->start();
+    log_.info("leading", {{"election", leader_ != nullptr}});
+}
+
+// What is under way may finish, within reason; the Lease goes last, when nothing of ours writes any more.
+awaitable<void> operator_process::wind_down() {
+    if (working_now_ && exit_ != operator_exit::lost_lease) {
+        patience_.expires_after(stop_patience / 2);
+        draining_.spawn("drain", drain());
+        if (!drained_) static_cast<void>(co_await patience_.async_wait(use_tuple));
+    }
+    working_.cancel();
+    draining_.cancel();
+    co_await working_.join();
+    co_await draining_.join();
+    working_now_ = false;
+    if (leader_ != nullptr) static_cast<void>(co_await leader_->stop(stop_patience / 4));
+    watching_.cancel();
+    co_await watching_.join();
+    co_await api_.stop();
+}
+
+awaitable<void> operator_process::drain() {
+    co_await job_controller_->drain();
+    co_await runtime_controller_->drain();
+    drained_ = true;
+    patience_.cancel();
+}
+
+void operator_process::reload() {
+    auto read = load_configuration(flags_);
+    if (!read) {
+        log_.error("the configuration was not reloaded", {{"error", read.error().message}});
+        return;
+    }
+    const bool normal = read->events.normal;
+    jobs_.tell_normal_events(normal);
+    config_.events.normal = normal;
+    configuration rest = *read;
+    rest.warnings = config_.warnings;
+    log_.info("the configuration was reloaded",
+              {{"events.normal", normal}, {"needs a restart", !(to_yaml(rest) == to_yaml(config_))}});
+}
+
+}  // namespace cotrain::app

@@ -1,0 +1,117 @@
+// The operator as one object: informers, reconcilers and election around one client, on one event loop.
+#pragma once
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "app/config.hpp"
+#include "app/config_flags.hpp"
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "base/signal.hpp"
+#include "base/task_group.hpp"
+#include "kube/client.hpp"
+#include "reconcile/controller.hpp"
+#include "reconcile/event_sink.hpp"
+#include "reconcile/leader.hpp"
+#include "reconcile/runtime_reconciler.hpp"
+#include "reconcile/trainjob_reconciler.hpp"
+#include "reconcile/trainjob_wakes.hpp"
+#include "reconcile/write_gate.hpp"
+#include "watch/informers.hpp"
+
+namespace cotrain::app {
+
+// What the process says when it ends; documented in docs/reconcile.md.
+enum class operator_exit : std::uint8_t {
+    stopped = 0,     // by SIGTERM or SIGINT
+    failed = 1,      // it cannot run: no cluster, no credentials
+    wrong = 2,       // flags or configuration
+    lost_lease = 3,  // another replica may lead: start again as a follower
+};
+
+// All that a graceful stop may take: requests under way, the Lease, closing.
+inline constexpr auto stop_patience = std::chrono::milliseconds(4'000);
+
+class operator_process {
+   public:
+    // The client must have been made on `loop`; it is stopped by the end of run().
+    operator_process(asio::io_context& loop, kube::client& api, configuration config, operator_flags flags,
+                     base::logger& log);
+    ~operator_process();
+
+    // Until stop(), a signal, or the loss of the Lease. What it returns is the exit code.
+    [[nodiscard]] awaitable<operator_exit> run();
+    void stop();
+    // SIGHUP: takes over from the file what can change while running, and says what cannot.
+    void reload();
+
+    [[nodiscard]] bool leading() const;
+    [[nodiscard]] bool synced() const { return informers_->is_ready(); }
+    [[nodiscard]] const watch::informers& observed() const { return *informers_; }
+    [[nodiscard]] const reconcile::trainjob_reconciler& train_jobs() const { return jobs_; }
+    [[nodiscard]] const reconcile::write_gate& writes() const { return gate_; }
+    [[nodiscard]] const reconcile::controller_core& train_job_queue() const { return job_controller_->core(); }
+
+   private:
+    // What a queue knows stays a text.
+    struct text_holder final : reconcile::key_holder {
+        explicit text_holder(watch::text_table& t) : texts(t) {}
+        void retain(reconcile::key k) override { texts.retain(k.name); }
+        void release(reconcile::key k) override { texts.release(k.name); }
+        watch::text_table& texts;
+    };
+    struct relay final : watch::listener {
+        watch::listener* to = nullptr;
+        void changed(const watch::object_change& what) override { to->changed(what); }
+        void removed(watch::kind of, const watch::object_record& last) override { to->removed(of, last); }
+        void synced(watch::kind of) override { to->synced(of); }
+        void missing(watch::kind of) override { to->missing(of); }
+    };
+
+    void begin();
+    [[nodiscard]] awaitable<void> handle_signals();
+    [[nodiscard]] awaitable<void> tell_missing();
+    [[nodiscard]] awaitable<void> work_when_leading();
+    [[nodiscard]] awaitable<void> wind_down();
+    [[nodiscard]] awaitable<void> drain();
+    [[nodiscard]] std::optional<std::chrono::milliseconds> may_write() const;
+    [[nodiscard]] reconcile::surroundings make_surroundings();
+    [[nodiscard]] reconcile::cluster::stores stores();
+
+    asio::io_context& loop_;
+    kube::client& api_;
+    configuration config_;
+    operator_flags flags_;
+    base::logger& log_;
+    base::random_source random_;
+    watch::text_table texts_;
+    text_holder holder_{texts_};
+    base::task_group watching_;
+    base::task_group working_;
+    base::task_group draining_;
+    relay relay_;
+    std::unique_ptr<watch::informers> informers_;
+    reconcile::cluster cluster_;
+    reconcile::write_gate gate_;
+    std::unique_ptr<reconcile::event_sink> events_;
+    reconcile::trainjob_reconciler jobs_;
+    reconcile::runtime_reconciler runtimes_;
+    std::unique_ptr<reconcile::controller> job_controller_;
+    std::unique_ptr<reconcile::controller> runtime_controller_;
+    reconcile::trainjob_wakes wakes_;
+    std::unique_ptr<reconcile::leader> leader_;
+    asio::signal_set signals_;
+    asio::steady_timer patience_;  // with what is under way at the end
+    base::signal ended_;
+    bool working_now_ = false;
+    bool stopping_ = false;
+    bool drained_ = false;
+    operator_exit exit_ = operator_exit::stopped;
+};
+
+}  // namespace cotrain::app

@@ -1,0 +1,51 @@
+// Stores and the way into them for answers to writes.
+#include "reconcile/cluster.hpp"
+
+#include <charconv>
+
+namespace cotrain::reconcile {
+
+watch::kind kind_of(const api::resource_type& type) {
+    for (const watch::kind k : watch::all_kinds()) {
+        const kube::resource& of = watch::info_of(k).of;
+        if (of.kind == type.kind && of.group == type.group) return k;
+    }
+    return watch::kind::config_map;
+}
+
+cluster::cluster(watch::text_table& texts, const stores& all, base::logger& log) : texts_(texts), stores_(all) {
+    for (const watch::kind k : watch::all_kinds()) {
+        intakes_[static_cast<std::size_t>(k)] =
+            std::make_unique<watch::intake>(k, store(k), texts_, nobody_, log, &store(watch::kind::train_job));
+    }
+}
+
+void cluster::settle(watch::text_id job) {
+    watch::object_store& jobs = store(watch::kind::train_job);
+    watch::object_store& sets = store(watch::kind::job_set);
+    const auto job_at = jobs.find(job);
+    const auto set_at = sets.find(job);
+    if (!job_at || !set_at) return;
+    const watch::object_record& ended = *jobs.get(*job_at);
+    const watch::object_record& set = *sets.get(*set_at);
+    if (!ended.terminal() || set.collapsed || set.owner != ended.id) return;
+    if (sets.counts_print(set) == jobs.counts_print(ended)) sets.collapse(*set_at);
+}
+
+const watch::object_record* cluster::find(watch::kind k, std::string_view ns, std::string_view name) const {
+    const auto at = store(k).find(ns, name);
+    return at ? store(k).get(*at) : nullptr;
+}
+
+std::uint64_t cluster::note(watch::kind of, std::string_view object) {
+    watch::intake& in = *intakes_[static_cast<std::size_t>(of)];
+    watch::object_view seen;
+    if (!watch::decode_object(object, seen, in.parts())) return 0;
+    const std::string_view text = seen.resource_version.raw;
+    std::uint64_t version = 0;
+    std::from_chars(text.data(), text.data() + text.size(), version);
+    if (version != 0 && (!progress_ || version > progress_(of))) in.upsert(seen);
+    return version;
+}
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,65 @@
+// What is known of the cluster: a store for each watched kind, kept up by events and by the answers to our own writes.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string_view>
+
+#include "api/names.hpp"
+#include "base/log.hpp"
+#include "watch/intake.hpp"
+#include "watch/kind.hpp"
+#include "watch/object_store.hpp"
+#include "watch/text_table.hpp"
+
+namespace cotrain::reconcile {
+
+// The kind of a type that is watched; nothing is asked for others.
+[[nodiscard]] watch::kind kind_of(const api::resource_type& type);
+
+class cluster {
+   public:
+    // The resourceVersion up to which events of a kind came in; 0 where that is not known.
+    using progress = std::function<std::uint64_t(watch::kind)>;
+
+    using stores = std::array<watch::object_store*, watch::kinds>;
+
+    cluster(watch::text_table& texts, const stores& all, base::logger& log);
+    cluster(const cluster&) = delete;
+    cluster& operator=(const cluster&) = delete;
+
+    [[nodiscard]] watch::text_table& texts() { return texts_; }
+    [[nodiscard]] const watch::text_table& texts() const { return texts_; }
+    [[nodiscard]] watch::object_store& store(watch::kind k) { return *stores_[static_cast<std::size_t>(k)]; }
+    [[nodiscard]] const watch::object_store& store(watch::kind k) const {
+        return *stores_[static_cast<std::size_t>(k)];
+    }
+    [[nodiscard]] const watch::object_record* find(watch::kind k, std::string_view ns, std::string_view name) const;
+    void follow(progress of) { progress_ = std::move(of); }
+
+    // Nothing more is wanted of the JobSet of a finished job that has its last counts: its record is enough.
+    void settle(watch::text_id job);
+
+    // Takes in the API server's answer to one of our writes and wakes nobody. An answer that is not newer than the
+    // events is left out: what came in already says the same, or that the object changed or went since.
+    // Returns the object's resourceVersion; 0 if the answer is no object.
+    std::uint64_t note(watch::kind of, std::string_view object);
+
+   private:
+    struct silence final : watch::listener {
+        void changed(const watch::object_change&) override {}
+        void removed(watch::kind, const watch::object_record&) override {}
+        void synced(watch::kind) override {}
+        void missing(watch::kind) override {}
+    };
+
+    watch::text_table& texts_;
+    silence nobody_;
+    stores stores_;
+    std::array<std::unique_ptr<watch::intake>, watch::kinds> intakes_;
+    progress progress_;
+};
+
+}  // namespace cotrain::reconcile

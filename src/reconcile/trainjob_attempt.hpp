@@ -1,0 +1,43 @@
+// What one run of the TrainJob reconciler works with, from its first look at the stores to its last write.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "api/arena.hpp"
+#include "reconcile/trainjob_reconciler.hpp"
+#include "runtime/status.hpp"
+
+namespace cotrain::reconcile {
+
+inline constexpr std::string_view trouble_event_reason = "TrainJobResourcesCreationFailed";
+
+struct trainjob_reconciler::attempt {
+    api::arena memory{};
+    watch::text_id key = watch::no_text;
+    api::train_job job{};
+    std::optional<base::error> unreadable{};  // why its spec could not be decoded
+    std::uint64_t version = 0;
+    std::uint32_t stirred = 0;
+    std::optional<api::job_set> set{};
+    compiled runtime{};  // of the snapshot, or to become it
+    runtime::status_outcome next{};
+    std::optional<std::pair<std::string, std::string>> trouble{};
+    std::chrono::nanoseconds pause{0};  // a repair has to wait that long
+    bool made_set = false;              // there was no JobSet before
+
+    [[nodiscard]] target at(const api::resource_type& type, std::string_view name) const {
+        return {&type, std::string(job.meta.ns), std::string(name)};
+    }
+    [[nodiscard]] runtime::status_input input(api::micros_time now) const {
+        return {.job = job,
+                .job_set = set ? &*set : nullptr,
+                .runtime_supported = unreadable || runtime::runtime_supported(job.spec.runtime),
+                .trouble = trouble,
+                .now = now};
+    }
+};
+
+}  // namespace cotrain::reconcile

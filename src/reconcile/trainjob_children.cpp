@@ -1,0 +1,133 @@
+// Planning a job's children and applying those that are not there as planned.
+#include <algorithm>
+
+#include "api/json.hpp"
+#include "reconcile/trainjob_attempt.hpp"
+#include "runtime/guards.hpp"
+
+namespace cotrain::reconcile {
+
+namespace {
+
+namespace names = api::names;
+
+// The job went while a request was under way: nothing is left to be done, nor to be said.
+std::unexpected<base::error> gone() {
+    return base::fail(base::make_error(base::errc::canceled, base::retry::never, "the TrainJob is gone"));
+}
+
+}  // namespace
+
+awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
+    if (!must_plan(*a)) co_return base::result<>{};
+    if (auto found = co_await find_runtime(a); !found) co_return found;
+    auto steps = plan(*a);
+    if (!steps) co_return base::fail(std::move(steps.error()));
+    diff(*a, *steps);
+    const bool all_so = std::ranges::all_of(*steps, &step::so);
+    if (!all_so && a->job.meta.deleting()) {
+        const auto collected = co_await is_being_collected(a);
+        if (!collected) co_return base::fail(collected.error());
+        if (*collected) co_return base::result<>{};
+    }
+    for (step& s : *steps) {
+        if (s.so) continue;
+        if (auto done = co_await apply(a, std::move(s.object)); !done) co_return done;
+    }
+    co_return base::result<>{};
+}
+
+// A snapshot is read once per version; who made it knows what it holds.
+awaitable<base::result<>> trainjob_reconciler::find_runtime(attempt* a) {
+    const std::string name = runtime::child_name(a->job, names::snapshot_suffix);
+    const watch::object_record* const snapshot = all_.find(watch::kind::config_map, a->job.meta.ns, name);
+    if (snapshot == nullptr) {
+        auto live = runtimes_.live(a->job);
+        if (!live) co_return base::fail(std::move(live.error()));
+        a->runtime = std::move(*live);
+        co_return base::result<>{};
+    }
+    if (snapshot->owner != memories_[a->key].job) co_return runtime::foreign_child(names::config_map, name);
+    if (const job_memory& m = memories_[a->key]; m.runtime != nullptr && m.runtime_version == snapshot->version) {
+        a->runtime = m.runtime;
+        co_return base::result<>{};
+    }
+    const auto answer = co_await api_.get(a->at(names::config_map, name));
+    if (!answer) co_return base::fail(answer.error());
+    const std::uint64_t version = all_.note(watch::kind::config_map, *answer);
+    auto read = runtimes_.from_snapshot(a->job, *answer);
+    if (!read) co_return base::fail(std::move(read.error()));
+    a->runtime = std::move(*read);
+    if (const auto m = memories_.find(a->key); m != memories_.end()) {
+        m->second.runtime = a->runtime;
+        m->second.runtime_version = version;
+    }
+    co_return base::result<>{};
+}
+
+base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(attempt& a) {
+    const stage_timer timer(timings_, stage::plan);
+    const job_records seen = find_records(all_, a.key);
+    if (seen.job == nullptr || !memories_.contains(a.key)) return gone();
+    a.set.reset();
+    if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
+    const auto children = find_children(a.memory, all_, seen);
+    const std::string ca = with_.ca_certificate ? with_.ca_certificate() : std::string{};
+    runtime::observed observed;
+    observed.children = children;
+    observed.job_set = a.set ? &*a.set : nullptr;
+    observed.ca_certificate = ca;
+    observed.make_ssh_key = with_.make_ssh_key;
+    auto objects = framework_.new_objects(a.memory, a.job, *a.runtime, observed);
+    if (!objects) return base::fail(std::move(objects.error()));
+    std::vector<step> steps;
+    steps.reserve(objects->size());
+    for (auto& object : *objects) steps.push_back({std::move(object)});
+    return steps;
+}
+
+awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, runtime::object object) {
+    const auto begun = stage_timer::clock::now();
+    auto answer = co_await api_.apply(a->at(*object.type, object.name), object.json);
+    timings_[static_cast<std::size_t>(stage::apply)].observe(stage_timer::clock::now() - begun);
+    if (!answer) co_return base::fail(std::move(answer.error()));
+    const std::uint64_t version = all_.note(kind_of(*object.type), *answer);
+    if (memories_.contains(a->key)) remember(*a, object, version);
+    if (object.type == &names::job_set && !a->set) {
+        a->made_set = true;
+        if (with_.normal_events) tell(*a, event_type::normal, "JobSetCreated", "JobSet " + object.name + " is made");
+    }
+    co_return base::result<>{};
+}
+
+void trainjob_reconciler::remember(attempt& a, const runtime::object& object, std::uint64_t version) {
+    job_memory& memory = memories_[a.key];
+    const watch::kind of = kind_of(*object.type);
+    child_memory& child = memory.at(of, watch::hash_bytes(object.name));
+    child.sent = watch::hash_bytes(object.json);
+    child.left = version;
+    memory.known = true;
+    if (object.name.ends_with(names::snapshot_suffix)) {
+        memory.runtime = a.runtime;
+        memory.runtime_version = version;
+    }
+    if (of == watch::kind::config_map || of == watch::kind::secret) return;
+    const auto& store = all_.store(of);
+    const auto at = store.find(a.job.meta.ns, object.name);
+    const watch::object_body* const body = at ? store.body(*at) : nullptr;
+    child.left = body != nullptr && store.get(*at)->version == version ? body->spec_print : 0;
+}
+
+// The garbage collector waits for the children of a job that is deleted in the foreground: none may come after.
+awaitable<base::result<bool>> trainjob_reconciler::is_being_collected(const attempt* a) {
+    const auto answer = co_await api_.get(a->at(names::train_job, a->job.meta.name));
+    if (!answer) {
+        if (answer.error().http_status == 404) co_return true;
+        co_return base::fail(answer.error());
+    }
+    watch::object_view job;
+    if (auto read = watch::decode_object(*answer, job); !read) co_return base::fail(read.error());
+    co_return watch::has_text(job.finalizers, "foregroundDeletion") || watch::has_text(job.finalizers, "orphan");
+}
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,139 @@
+// Jobs that have ended: what is left to do for them, from the few words that are kept of them.
+#include "api/json.hpp"
+#include "reconcile/trainjob_attempt.hpp"
+
+namespace cotrain::reconcile {
+
+namespace {
+
+namespace names = api::names;
+using watch::kind;
+
+// Somebody wrote Failed while the JobSet runs on, see runtime::next_status().
+bool groundless(const job_records& seen) {
+    return seen.job->failed && !seen.job->past_deadline && seen.owns_set() && !seen.set->terminal() &&
+           !seen.set->deleting && seen.set->created <= seen.job->finished;
+}
+
+}  // namespace
+
+awaitable<outcome> trainjob_reconciler::tidy_up(watch::text_id key) {
+    memories_.erase(key);
+    const job_records seen = find_records(all_, key);
+    const bool closer = look_closer_.contains(key) || seen.job->troubled || groundless(seen);
+    base::result<> done;
+    if (closer) {
+        done = co_await judge_again(key);
+        if (done) look_closer_.erase(key);
+    } else {
+        done = co_await pass_on_counts(key);
+    }
+    if (done) done = co_await end_children(key);
+    if (!done) {
+        if (done.error().code == base::errc::canceled) co_return outcome::done();
+        const auto [ns, name] = split_key(all_.texts().view(key));
+        log_.warn("tidying up after a TrainJob failed",
+                  {{"controller", "trainjob"}, {"namespace", ns}, {"name", name}, {"error", done.error().message}});
+        co_return outcome::failed();
+    }
+    const job_records now = find_records(all_, key);
+    // It turned out not to have ended.
+    if (now.job != nullptr && !now.job->terminal()) co_return outcome::again_after({});
+    co_return outcome::done();
+}
+
+// With the whole object, as the API server has it.
+awaitable<base::result<>> trainjob_reconciler::judge_again(watch::text_id key) {
+    attempt a;
+    a.key = key;
+    const auto [ns, name] = split_key(all_.texts().view(key));
+    const auto answer = co_await api_.get({&names::train_job, std::string(ns), std::string(name)});
+    if (!answer) {
+        if (answer.error().http_status == 404) co_return base::result<>{};
+        co_return base::fail(answer.error());
+    }
+    const auto document = api::parse_json(a.memory, *answer);
+    if (!document) co_return base::fail(document.error());
+    auto job = api::decode_train_job(*document);
+    if (!job) co_return base::result<>{};  // nothing can be said of it
+    a.job = std::move(*job);
+    if (runtime::managed_elsewhere(a.job)) co_return base::result<>{};
+    const job_records seen = find_records(all_, key);
+    if (seen.job == nullptr) co_return base::result<>{};
+    a.version = seen.job->version;
+    if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
+    all_.note(kind::train_job, *answer);
+    co_return co_await write_status(&a);
+}
+
+// Pods may end after their job has.
+awaitable<base::result<>> trainjob_reconciler::pass_on_counts(watch::text_id key) {
+    const job_records seen = find_records(all_, key);
+    if (seen.job == nullptr || !seen.owns_set()) co_return base::result<>{};
+    const auto& sets = all_.store(kind::job_set);
+    if (all_.store(kind::train_job).counts_print(*seen.job) == sets.counts_print(*seen.set)) {
+        all_.settle(key);
+        co_return base::result<>{};
+    }
+    if (seen.set_body == nullptr) co_return base::result<>{};
+    attempt a;
+    a.key = key;
+    a.job = bare_job(a.memory, all_, seen);
+    const api::job_set set = stored_job_set(a.memory, all_, seen, {});
+    api::train_job_status after;
+    for (const auto& j : set.jobs) {
+        after.jobs.push_back({std::string(j.name), j.ready, j.succeeded, j.failed, j.active, j.suspended});
+    }
+    // Conditions are in neither, so the patch leaves them alone.
+    const api::ref patch = api::status_patch(a.memory, {}, after);
+    std::string body = patch ? api::to_json(patch) : R"({"status":{"jobsStatus":[]}})";
+    const auto answer = co_await api_.merge_patch(a.at(names::train_job, a.job.meta.name), "status", std::move(body));
+    if (!answer) {
+        if (answer.error().http_status == 404) co_return base::result<>{};
+        co_return base::fail(answer.error());
+    }
+    all_.note(kind::train_job, *answer);
+    co_return base::result<>{};
+}
+
+// After a deadline the JobSet has to go, and with every end the PodGroups, which would hold a place in the queue.
+std::vector<std::pair<target, std::string>> trainjob_reconciler::to_be_ended(watch::text_id key) const {
+    std::vector<std::pair<target, std::string>> out;
+    const job_records seen = find_records(all_, key);
+    if (seen.job == nullptr || !seen.job->terminal()) return out;
+    const auto [ns, name] = split_key(all_.texts().view(key));
+    const auto add = [&](const api::resource_type& type, const watch::object_record& r) {
+        if (r.owner != seen.job->id || r.deleting) return;
+        out.emplace_back(target{&type, std::string(ns), std::string(split_key(all_.texts().view(r.key)).name)},
+                         watch::to_text(all_.texts(), r.id));
+    };
+    if (seen.job->past_deadline && seen.set != nullptr) add(names::job_set, *seen.set);
+    if (!may_end_groups_) return out;
+    for (const auto* type : {&names::coscheduling_pod_group, &names::volcano_pod_group}) {
+        all_.store(kind_of(*type)).for_each_of(key, [&](watch::handle, const watch::object_record& r) {
+            add(*type, r);
+        });
+    }
+    return out;
+}
+
+awaitable<base::result<>> trainjob_reconciler::end_children(watch::text_id key) {
+    base::result<> all;
+    for (auto& [at, uid] : to_be_ended(key)) {
+        const bool group = at.type != &names::job_set;
+        auto done = co_await api_.remove(at, uid);
+        if (done) continue;
+        if (group && done.error().http_status == 403) {
+            if (may_end_groups_) {
+                log_.warn("PodGroups of ended TrainJobs stay, and may hold quota: the operator may not delete them",
+                          {{"error", done.error().message}});
+            }
+            may_end_groups_ = false;
+            continue;
+        }
+        all = std::move(done);
+    }
+    co_return all;
+}
+
+}  // namespace cotrain::reconcile

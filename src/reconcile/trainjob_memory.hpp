@@ -1,0 +1,63 @@
+// What the reconciler remembers of unfinished TrainJobs between runs; all of it can be found out again.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "reconcile/delay_queue.hpp"
+#include "runtime/compiled_runtime.hpp"
+#include "watch/kind.hpp"
+#include "watch/text_table.hpp"
+#include "watch/uid.hpp"
+
+namespace cotrain::reconcile {
+
+// A child as it was left by our last apply, or found after a start.
+struct child_memory {
+    watch::kind of{};
+    std::uint64_t name = 0;  // hash
+    std::uint64_t sent = 0;  // hash of what was applied; 0: it was found, and taken for right
+    std::uint64_t left = 0;  // its version, or the print of its spec
+};
+
+// Others may undo what we apply. The first repairs are made at once, further ones once in a while.
+inline constexpr unsigned repairs_at_once = 5;
+inline constexpr auto repair_pause = std::chrono::minutes(1);
+
+struct job_memory {
+    watch::uid job{};
+    std::uint64_t settled = 0;  // the footprint for which nothing was left to apply; 0: none
+    std::uint32_t stirred = 0;  // events so far that concerned the job
+    bool known = false;         // its children are those below
+    std::uint64_t runtime_version = 0;
+    std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version
+    std::vector<child_memory> children{};
+    moment repairs_since{};
+    std::uint16_t repairs = 0;
+
+    [[nodiscard]] child_memory* find(watch::kind of, std::uint64_t name) {
+        for (child_memory& c : children)
+            if (c.of == of && c.name == name) return &c;
+        return nullptr;
+    }
+    child_memory& at(watch::kind of, std::uint64_t name) {
+        child_memory* const before = find(of, name);
+        return before != nullptr ? *before : children.emplace_back(child_memory{.of = of, .name = name});
+    }
+    // Whether one more repair may be made now; counts it.
+    [[nodiscard]] bool may_repair(moment now) {
+        if (repairs == 0 || now - repairs_since >= repair_pause) {
+            repairs_since = now;
+            repairs = 0;
+        }
+        if (repairs >= repairs_at_once) return false;
+        ++repairs;
+        return true;
+    }
+};
+
+using job_memories = std::unordered_map<watch::text_id, job_memory>;
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,156 @@
+// The course of one run: look, decide, make what is missing, say what became of it.
+#include "reconcile/trainjob_reconciler.hpp"
+
+#include <algorithm>
+
+#include "reconcile/trainjob_attempt.hpp"
+
+namespace cotrain::reconcile {
+
+namespace {
+
+namespace names = api::names;
+
+bool managed_elsewhere(const cluster& all, const watch::object_body& body) {
+    const std::string_view by = all.texts().view(body.managed_by);
+    return !by.empty() && by != names::managed_by_self;
+}
+
+const watch::stored_condition* find_condition(const cluster& all, const watch::object_body& body,
+                                              std::string_view type) {
+    for (const watch::stored_condition& c : body.conditions())
+        if (all.texts().view(c.type) == type) return &c;
+    return nullptr;
+}
+
+// As runtime::next_status() reckons it, from the record.
+std::optional<api::micros_time> deadline_of(const job_records& seen, const watch::stored_condition* suspended) {
+    constexpr std::int64_t seconds_max = 100LL * 365 * 24 * 3600;
+    const std::int64_t seconds = seen.body->deadline_seconds;
+    if (seconds <= 0 || seconds > seconds_max || seen.job->suspend || seen.job->created == 0) return std::nullopt;
+    const bool resumed = suspended != nullptr && suspended->status == watch::truth::no;
+    const std::int64_t start = resumed ? suspended->last_transition : seen.job->created;
+    return api::micros_time{std::chrono::seconds{start + seconds}};
+}
+
+}  // namespace
+
+trainjob_reconciler::trainjob_reconciler(cluster& all, remote& api, plugins::builtin framework, surroundings with,
+                                         base::logger& log)
+    : all_(all), api_(api), framework_(std::move(framework)), with_(std::move(with)), log_(log), runtimes_(all) {}
+
+void trainjob_reconciler::stir(watch::text_id key, bool closer) {
+    if (closer) look_closer_.insert(key);
+    const auto known = memories_.find(key);
+    if (known != memories_.end()) ++known->second.stirred;
+}
+
+void trainjob_reconciler::reconsider(watch::text_id key) {
+    const auto known = memories_.find(key);
+    if (known == memories_.end()) return;
+    ++known->second.stirred;
+    known->second.settled = 0;
+}
+
+void trainjob_reconciler::forget(watch::text_id key) {
+    memories_.erase(key);
+    look_closer_.erase(key);
+}
+
+awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
+    if (!api_.leading()) co_return outcome::done();  // who leads next begins with all jobs
+    const job_records seen = find_records(all_, k.name);
+    if (seen.job == nullptr) {
+        forget(k.name);
+        co_return outcome::done();
+    }
+    if (seen.body == nullptr) co_return co_await tidy_up(k.name);
+    if (managed_elsewhere(all_, *seen.body)) co_return outcome::done();
+    if (const auto quiet = nothing_to_do(seen)) {
+        ++counts_.quiet;
+        co_return *quiet;
+    }
+
+    attempt a;
+    look(a, seen);
+    a.next = framework_.trainjob_status(a.input(with_.wall()));
+    base::result<> made;
+    if (a.next.wants_children) {
+        if (a.unreadable) {
+            made = base::fail(*a.unreadable);
+        } else {
+            made = co_await make_children(&a);
+        }
+    }
+    if (!made && made.error().code == base::errc::canceled) co_return outcome::done();
+    if (!made) report(a, made.error(), failures);
+    base::result<> ended = co_await write_status(&a);
+    if (ended && a.next.finished) ended = co_await end_children(k.name);
+    if (!ended) {
+        if (ended.error().code == base::errc::canceled) co_return outcome::done();
+        log_.warn("writing down what became of a TrainJob failed", {{"controller", "trainjob"},
+                                                                    {"namespace", a.job.meta.ns},
+                                                                    {"name", a.job.meta.name},
+                                                                    {"error", ended.error().message}});
+    }
+    if (!made || !ended) co_return outcome::failed();
+    settle(a);
+    co_return rest(a);
+}
+
+// The run that changes nothing: a few comparisons in records, no memory, no request.
+std::optional<outcome> trainjob_reconciler::nothing_to_do(const job_records& seen) const {
+    const auto known = memories_.find(seen.key);
+    if (known == memories_.end() || known->second.settled == 0) return std::nullopt;
+    if (seen.job->terminal() || seen.job->troubled) return std::nullopt;
+    if (known->second.settled != footprint(all_, seen)) return std::nullopt;
+    if (seen.owns_set()) {
+        if (seen.set_body == nullptr || seen.set->terminal()) return std::nullopt;
+        if (seen.set_body->counts_print != seen.body->counts_print) return std::nullopt;
+    }
+    const watch::stored_condition* const suspended = find_condition(all_, *seen.body, names::suspended);
+    if (seen.job->suspend != (suspended != nullptr && suspended->status == watch::truth::yes)) return std::nullopt;
+    const auto deadline = deadline_of(seen, suspended);
+    if (!deadline) return outcome::done();
+    const api::micros_time now = with_.wall();
+    if (*deadline <= now) return std::nullopt;
+    return outcome::again_after(*deadline - now);
+}
+
+void trainjob_reconciler::look(attempt& a, const job_records& seen) {
+    a.key = seen.key;
+    a.version = seen.job->version;
+    job_memory& memory = memories_[seen.key];
+    if (memory.job != seen.job->id) memory = job_memory{.job = seen.job->id, .stirred = memory.stirred};
+    a.stirred = memory.stirred;
+    auto job = stored_job(a.memory, all_, seen);
+    if (job) {
+        a.job = std::move(*job);
+    } else {
+        a.unreadable = std::move(job.error());
+        a.unreadable->reason = "InvalidTrainJob";
+        a.job = bare_job(a.memory, all_, seen);
+    }
+    if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
+}
+
+// What came in meanwhile may have undone what this run found or made.
+void trainjob_reconciler::settle(const attempt& a) {
+    const auto known = memories_.find(a.key);
+    if (known == memories_.end()) return;
+    const job_records now = find_records(all_, a.key);
+    const bool holds = now.body != nullptr && known->second.stirred == a.stirred && a.pause.count() == 0 && !a.trouble;
+    known->second.settled = holds ? footprint(all_, now) : 0;
+    if (!a.next.finished) return;
+    memories_.erase(known);
+    all_.settle(a.key);
+}
+
+outcome trainjob_reconciler::rest(const attempt& a) const {
+    std::optional<std::chrono::nanoseconds> wait;
+    if (a.next.wake_at) wait = std::max<std::chrono::nanoseconds>(*a.next.wake_at - with_.wall(), {});
+    if (a.pause.count() > 0) wait = wait ? std::min(*wait, a.pause) : a.pause;
+    return wait ? outcome::again_after(*wait) : outcome::done();
+}
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,116 @@
+// Brings about what a TrainJob asks for, and writes what became of it into its status.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "plugins/builtin.hpp"
+#include "reconcile/cluster.hpp"
+#include "reconcile/controller.hpp"
+#include "reconcile/event_recorder.hpp"
+#include "reconcile/remote.hpp"
+#include "reconcile/trainjob_memory.hpp"
+#include "reconcile/trainjob_records.hpp"
+#include "reconcile/trainjob_runtimes.hpp"
+#include "reconcile/trainjob_stages.hpp"
+
+namespace cotrain::reconcile {
+
+// Where time and keys come from, and events go to.
+struct surroundings {
+    std::function<api::micros_time()> wall;
+    std::function<moment()> steady;
+    std::function<base::result<runtime::ssh_key>()> make_ssh_key;
+    std::function<std::string()> ca_certificate{};  // PEM; only with gate TrainJobStatus
+    std::function<void(event_note)> tell;           // an event about a TrainJob
+    bool normal_events = false;
+};
+
+struct trainjob_counts {
+    std::uint64_t skipped = 0;  // objects that already were as they should be
+    std::uint64_t repairs = 0;  // applies that undid what others had done
+    std::uint64_t quiet = 0;    // runs that had nothing to do
+};
+
+// Decides from the stores alone and sends only what is not so. GETs are rare: a snapshot once per version, when a plan
+// needs it; a finished job that somebody edited; a job in deletion, before a child is made for it.
+class trainjob_reconciler {
+   public:
+    trainjob_reconciler(cluster& all, remote& api, plugins::builtin framework, surroundings with, base::logger& log);
+
+    // One run per key at a time, as the controller sees to.
+    [[nodiscard]] awaitable<outcome> reconcile(key k, unsigned failures);
+
+    // An event concerns the job. `closer`: it was finished before, and the stores keep too little to judge it by.
+    void stir(watch::text_id key, bool closer = false);
+    // Plan again, though nothing of the job itself has changed.
+    void reconsider(watch::text_id key);
+    void tell_normal_events(bool wanted) { with_.normal_events = wanted; }
+    // The job left the store.
+    void forget(watch::text_id key);
+
+    [[nodiscard]] const stage_histograms& timings() const { return timings_; }
+    [[nodiscard]] const trainjob_counts& counts() const { return counts_; }
+    [[nodiscard]] std::size_t remembered() const { return memories_.size(); }
+
+   private:
+    struct attempt;
+    struct step {
+        runtime::object object;
+        bool so = false;
+    };
+    using compiled = runtime_cache::compiled;
+
+    // trainjob_reconciler.cpp: the course of a run.
+    [[nodiscard]] std::optional<outcome> nothing_to_do(const job_records& seen) const;
+    void look(attempt& a, const job_records& seen);
+    void settle(const attempt& a);
+    [[nodiscard]] outcome rest(const attempt& a) const;
+
+    // trainjob_status.cpp: what is said of a run.
+    [[nodiscard]] awaitable<base::result<>> write_status(attempt* a);
+    void report(attempt& a, const base::error& why, unsigned failures);
+    void tell_progress(const attempt& a);
+    void tell(const attempt& a, event_type type, std::string_view reason, std::string note);
+
+    // trainjob_children.cpp: planning and applying.
+    [[nodiscard]] awaitable<base::result<>> make_children(attempt* a);
+    [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
+    [[nodiscard]] awaitable<base::result<>> apply(attempt* a, runtime::object object);
+    [[nodiscard]] awaitable<base::result<bool>> is_being_collected(const attempt* a);
+    [[nodiscard]] base::result<std::vector<step>> plan(attempt& a);
+    void remember(attempt& a, const runtime::object& object, std::uint64_t version);
+
+    // trainjob_diff.cpp: what need not be done.
+    [[nodiscard]] bool must_plan(attempt& a);
+    [[nodiscard]] bool adopt(attempt& a, job_memory& memory, const std::vector<runtime::observed_child>& children);
+    void diff(attempt& a, std::vector<step>& steps);
+    [[nodiscard]] bool is_so(attempt& a, const runtime::object& wanted, bool set_changes) const;
+
+    // trainjob_finished.cpp: jobs that have ended.
+    [[nodiscard]] awaitable<outcome> tidy_up(watch::text_id key);
+    [[nodiscard]] awaitable<base::result<>> judge_again(watch::text_id key);
+    [[nodiscard]] awaitable<base::result<>> pass_on_counts(watch::text_id key);
+    [[nodiscard]] awaitable<base::result<>> end_children(watch::text_id key);
+    [[nodiscard]] std::vector<std::pair<target, std::string>> to_be_ended(watch::text_id key) const;
+
+    cluster& all_;
+    remote& api_;
+    plugins::builtin framework_;
+    surroundings with_;
+    base::logger& log_;
+    runtime_cache runtimes_;
+    job_memories memories_;
+    std::unordered_set<watch::text_id> look_closer_;
+    stage_histograms timings_{};
+    trainjob_counts counts_;
+    bool may_end_groups_ = true;  // until the API server forbids it
+};
+
+}  // namespace cotrain::reconcile

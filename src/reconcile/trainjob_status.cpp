@@ -1,0 +1,98 @@
+// What is said of a run: the status patch, the event of a failure, and normal events where they are wanted.
+#include <algorithm>
+
+#include "api/json.hpp"
+#include "reconcile/trainjob_attempt.hpp"
+
+namespace cotrain::reconcile {
+
+namespace {
+
+namespace names = api::names;
+
+// Failures that pass by themselves show in the job's status only when they come again and again.
+constexpr unsigned passing_failures_untold = 3;
+// A runtime that was made just before its TrainJob may come in after it: a third of a second.
+constexpr unsigned missing_runtimes_untold = 6;
+
+bool is_runtime_missing(const base::error& e) { return e.reason == "RuntimeNotFound"; }
+
+bool passes_by_itself(const base::error& e) {
+    using base::errc;
+    if (is_runtime_missing(e)) return true;
+    if (e.code == errc::status) return e.http_status == 409 || e.http_status == 429 || e.http_status >= 500;
+    return e.code == errc::deadline || e.code == errc::connect || e.code == errc::lost || e.code == errc::tls ||
+           e.code == errc::protocol || e.code == errc::refused || e.code == errc::auth;
+}
+
+}  // namespace
+
+awaitable<base::result<>> trainjob_reconciler::write_status(attempt* a) {
+    std::string body;
+    {
+        const stage_timer timer(timings_, stage::status);
+        a->next = framework_.trainjob_status(a->input(with_.wall()));
+        const api::ref patch = api::status_patch(a->memory, a->job.status, a->next.status);
+        if (patch) body = api::to_json(patch);
+    }
+    if (body.empty()) co_return base::result<>{};
+    auto answer = co_await api_.merge_patch(a->at(names::train_job, a->job.meta.name), "status", std::move(body));
+    if (!answer) {
+        if (answer.error().http_status == 404) co_return base::result<>{};  // gone meanwhile
+        co_return base::fail(std::move(answer.error()));
+    }
+    all_.note(watch::kind::train_job, *answer);
+    tell_progress(*a);
+    co_return base::result<>{};
+}
+
+void trainjob_reconciler::report(attempt& a, const base::error& why, unsigned failures) {
+    log_.warn("the resources of a TrainJob could not be brought about",
+              {{"controller", "trainjob"},
+               {"namespace", a.job.meta.ns},
+               {"name", a.job.meta.name},
+               {"failures", static_cast<std::int64_t>(failures) + 1},
+               {"error", why.message}});
+    const unsigned untold = is_runtime_missing(why) ? missing_runtimes_untold : passing_failures_untold;
+    if (passes_by_itself(why) && failures < untold) {
+        // What was said before holds until an attempt succeeds.
+        const api::condition* const before = api::find_condition(a.job.status.conditions, names::resources_ready);
+        if (before != nullptr) a.trouble = {before->reason, before->message};
+        return;
+    }
+    a.trouble = {why.reason.empty() ? "ResourcesCreationFailed" : why.reason, why.message};
+    tell(a, event_type::warning, trouble_event_reason, "the TrainJob's resources cannot be made: " + why.message);
+}
+
+void trainjob_reconciler::tell(const attempt& a, event_type type, std::string_view reason, std::string note) {
+    with_.tell({.about = {.api_version = std::string(names::trainer_api_version),
+                          .kind = std::string(names::train_job_kind),
+                          .ns = std::string(a.job.meta.ns),
+                          .name = std::string(a.job.meta.name),
+                          .uid = std::string(a.job.meta.uid),
+                          .resource_version = std::to_string(a.version)},
+                .type = type,
+                .reason = std::string(reason),
+                .action = "Reconciling",
+                .note = std::move(note)});
+}
+
+void trainjob_reconciler::tell_progress(const attempt& a) {
+    if (!with_.normal_events) return;
+    const auto became = [&](std::string_view type, api::condition_status to) {
+        const api::condition* const before = api::find_condition(a.job.status.conditions, type);
+        const api::condition* const after = api::find_condition(a.next.status.conditions, type);
+        const bool changed = after != nullptr && after->status == to && (before == nullptr || before->status != to);
+        return changed ? after : nullptr;
+    };
+    using api::condition_status;
+    if (const auto* c = became(names::suspended, condition_status::yes))
+        tell(a, event_type::normal, "Suspended", c->message);
+    if (const auto* c = became(names::suspended, condition_status::no))
+        tell(a, event_type::normal, "Resumed", c->message);
+    if (const auto* c = became(names::complete, condition_status::yes))
+        tell(a, event_type::normal, "Completed", c->message);
+    if (const auto* c = became(names::failed, condition_status::yes)) tell(a, event_type::normal, "Failed", c->message);
+}
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,139 @@
+// From changes in stores to keys in queues.
+#include "reconcile/trainjob_wakes.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "reconcile/runtime_reconciler.hpp"
+
+namespace cotrain::reconcile {
+
+namespace {
+
+namespace names = api::names;
+using watch::kind;
+
+constexpr std::array suffixes{names::snapshot_suffix,        names::ssh_auth_suffix,   names::hostfile_suffix,
+                              names::flux_entrypoint_suffix, names::flux_curve_suffix, names::tls_config_suffix};
+
+bool is_runtime(kind of) { return of == kind::training_runtime || of == kind::cluster_training_runtime; }
+
+}  // namespace
+
+// What a start or a relist brings up at once waits behind what just happened.
+work trainjob_wakes::urgency(kind of) const {
+    return live_[static_cast<std::size_t>(of)] ? work::fresh : work::backlog;
+}
+
+void trainjob_wakes::job(watch::text_id key, work how) {
+    if (key == watch::no_text) return;
+    jobs_.stir(key);
+    wake_job_({.name = key, .kind = 0}, how);
+}
+
+void trainjob_wakes::changed(const watch::object_change& what) {
+    switch (what.of) {
+        case kind::train_job: return job_changed(what);
+        case kind::training_runtime:
+        case kind::cluster_training_runtime: return runtime_changed(what);
+        case kind::limit_range: return suspended_in(split_key(all_.texts().view(what.object->key)).ns);
+        case kind::runtime_class: return suspended_of_class(split_key(all_.texts().view(what.object->key)).name);
+        default: break;
+    }
+    if (what.group_before != watch::no_text) job(what.group_before, urgency(what.of));
+    owner_of(what.of, *what.object);
+}
+
+void trainjob_wakes::removed(kind of, const watch::object_record& last) {
+    if (of == kind::train_job) {
+        job(last.key, urgency(of));
+    } else if (of == kind::limit_range) {
+        suspended_in(split_key(all_.texts().view(last.key)).ns);
+    } else if (of == kind::runtime_class) {
+        suspended_of_class(split_key(all_.texts().view(last.key)).name);
+    } else if (!is_runtime(of)) {
+        owner_of(of, last);
+    }
+}
+
+// One that nobody of ours controls may be in the way of the TrainJob after which it is called.
+void trainjob_wakes::owner_of(kind of, const watch::object_record& child) {
+    if (child.group != watch::no_text) return job(child.group, urgency(of));
+    const std::string_view name = all_.texts().view(child.key);
+    scratch_ = name;
+    for (const std::string_view suffix : suffixes) {
+        if (!name.ends_with(suffix)) continue;
+        scratch_.resize(name.size() - suffix.size());
+        break;
+    }
+    const watch::text_id key = all_.texts().find(scratch_);
+    if (key != watch::no_text && all_.store(kind::train_job).find(key)) job(key, urgency(of));
+}
+
+// A finished job's record holds too little to see what was changed: both bits are set then.
+void trainjob_wakes::job_changed(const watch::object_change& what) {
+    constexpr unsigned both = watch::spec_changed | watch::status_changed;
+    const bool edited = (what.changes & both) == both && (what.changes & watch::added) == 0;
+    if (edited && what.object->collapsed) jobs_.stir(what.object->key, true);
+    job(what.object->key, urgency(what.of));
+}
+
+void trainjob_wakes::runtime_changed(const watch::object_change& what) {
+    if (has_old_finalizer(all_, what.of, *what.object)) {
+        wake_runtime_({.name = what.object->key, .kind = static_cast<std::uint32_t>(what.of)}, urgency(what.of));
+    }
+    // Those that wait for it; jobs that run have their snapshot.
+    if ((what.changes & (watch::added | watch::spec_changed)) != 0) jobs_of_runtime(what.of, what.object->key, false);
+}
+
+void trainjob_wakes::jobs_of_runtime(kind of, watch::text_id runtime, bool suspended_only) {
+    const auto [ns, name] = split_key(all_.texts().view(runtime));
+    watch::write_runtime_key(scratch_, watch::info_of(of).of.kind, ns, name);
+    std::vector<watch::text_id> found;
+    all_.store(kind::train_job)
+        .for_each_of(all_.texts().find(scratch_), [&](watch::handle, const watch::object_record& r) {
+            if (!r.terminal() && (suspended_only ? r.suspend : r.troubled)) found.push_back(r.key);
+        });
+    for (const watch::text_id key : found) {
+        jobs_.reconsider(key);
+        wake_job_({.name = key, .kind = 0}, work::backlog);
+    }
+}
+
+void trainjob_wakes::suspended_in(std::string_view ns) {
+    all_.store(kind::train_job).for_each([&](watch::handle, const watch::object_record& r) {
+        if (!r.suspend || r.terminal() || split_key(all_.texts().view(r.key)).ns != ns) return;
+        jobs_.reconsider(r.key);
+        wake_job_({.name = r.key, .kind = 0}, work::backlog);
+    });
+}
+
+void trainjob_wakes::suspended_of_class(std::string_view runtime_class) {
+    for (const kind of : {kind::training_runtime, kind::cluster_training_runtime}) {
+        const auto& store = all_.store(of);
+        store.for_each([&](watch::handle h, const watch::object_record& r) {
+            const watch::object_body* const body = store.body(h);
+            if (body == nullptr) return;
+            watch::object_view view;
+            view.spec = body->spec();
+            const auto classes = watch::decode_runtime_classes(view);
+            if (!classes) return;
+            const auto uses = [&](const watch::json_text& c) { return c.is(runtime_class); };
+            if (std::ranges::any_of(*classes, uses)) jobs_of_runtime(of, r.key, true);
+        });
+    }
+}
+
+void trainjob_wakes::wake_all() {
+    all_.store(kind::train_job).for_each([&](watch::handle, const watch::object_record& r) {
+        wake_job_({.name = r.key, .kind = 0}, work::backlog);
+    });
+    for (const kind of : {kind::training_runtime, kind::cluster_training_runtime}) {
+        all_.store(of).for_each([&](watch::handle, const watch::object_record& r) {
+            if (!has_old_finalizer(all_, of, r)) return;
+            wake_runtime_({.name = r.key, .kind = static_cast<std::uint32_t>(of)}, work::backlog);
+        });
+    }
+}
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,47 @@
+// The door through which every write of the operator goes: closed to who does not lead, counted, and never later than
+// the lease allows.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "kube/client.hpp"
+#include "reconcile/remote.hpp"
+#include "watch/kind.hpp"
+
+namespace cotrain::reconcile {
+
+// cotrain_apply_total{kind,result}; `skipped` counts objects that already were as they should be.
+struct apply_counts {
+    std::uint64_t applied = 0;
+    std::uint64_t skipped = 0;
+    std::uint64_t conflict = 0;
+    std::uint64_t error = 0;
+};
+
+class write_gate final : public remote {
+   public:
+    // How long a write that starts now may take; nothing: none may start.
+    using allowance = std::function<std::optional<std::chrono::milliseconds>()>;
+
+    write_gate(kube::client& api, allowance may_write) : api_(api), may_write_(std::move(may_write)) {}
+
+    [[nodiscard]] bool leading() const override { return may_write_().has_value(); }
+    [[nodiscard]] awaitable<base::result<std::string>> get(target at) override;
+    [[nodiscard]] awaitable<base::result<std::string>> apply(target at, std::string body) override;
+    [[nodiscard]] awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource,
+                                                                   std::string body) override;
+    [[nodiscard]] awaitable<base::result<>> remove(target at, std::string uid) override;
+
+    [[nodiscard]] const apply_counts& counts(watch::kind k) const { return counts_[static_cast<std::size_t>(k)]; }
+
+   private:
+    kube::client& api_;
+    allowance may_write_;
+    std::array<apply_counts, watch::kinds> counts_{};
+};
+
+}  // namespace cotrain::reconcile
