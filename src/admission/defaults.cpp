@@ -49,6 +49,7 @@ void stamp_patches(api::arena& memory, json_patch& out, ref document, ref before
     const ref list = patches_of(document);
     for (std::size_t i = 0; i < list.size(); ++i) {
         const ref patch = list.at(i);
+        if (!patch.is_object()) continue;
         const ref given = patch.get("time");
         const ref old = patches_of(before).find_by("manager", patch.get("manager").as_string());
         ref wanted = given;
@@ -68,6 +69,7 @@ void stamp_patches(api::arena& memory, json_patch& out, ref document, ref before
 
 void keep_word(json_patch& out, ref document, ref word) {
     const ref annotations = document.get({"metadata", "annotations"});
+    if (!annotations.is_unset() && !annotations.is_object()) return;  // the API server takes no such object
     if (word.is_unset()) {
         if (annotations.contains(names::num_proc_annotation)) {
             out.remove({"metadata", "annotations", names::num_proc_annotation});
@@ -120,8 +122,11 @@ base::result<defaulted> default_train_job(api::arena& memory, ref document, ref 
         return base::fail(base::errc::invalid, "TrainJob: spec.trainer." + outcome.fail().error().message);
     }
 
+    if (!document.get("metadata").is_object()) {
+        return base::fail(base::errc::invalid, "TrainJob: metadata: expected an object");
+    }
     json_patch out(memory, document);
-    stamp_patches(memory, out, document, before, api::format_time(now));
+    if (!untouched) stamp_patches(memory, out, document, before, api::format_time(now));
     store_process_count(memory, out, document, before, count);
     return defaulted{out.document(), out.text()};
 }

@@ -1,0 +1,69 @@
+// Arbitrary bytes as an AdmissionReview: every webhook answers with a review, asks a bounded number of questions, and
+// lets pass what its own patch made.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "admission/defaults.hpp"
+#include "admission/webhook.hpp"
+#include "api/json.hpp"
+
+namespace {
+
+using namespace cotrain;
+
+constexpr std::size_t questions_max = 1000;
+
+constexpr std::string_view runtime_json =
+    R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"ClusterTrainingRuntime","metadata":{"name":"rt"},)"
+    R"("spec":{"mlPolicy":{"numNodes":2,"mpi":{"runLauncherAsNode":true}},"podGroupPolicy":{"volcano":{}},)"
+    R"("template":{"spec":{"replicatedJobs":[{"name":"launcher","template":{"metadata":{"labels":)"
+    R"({"trainer.kubeflow.org/trainjob-ancestor-step":"trainer"}},"spec":{"template":{"spec":{"priorityClassName":)"
+    R"("high","containers":[{"name":"node","image":"i"}]}}}}},{"name":"node","template":{"spec":{"template":{"spec":)"
+    R"({"containers":[{"name":"node","image":"i"}]}}}}}]}}}})";
+
+void require(bool good) {
+    if (!good) std::abort();
+}
+
+admission::answer look_up(const admission::question& q, api::ref runtime) {
+    require(q.type != nullptr);
+    if (q.type->kind.ends_with("Runtime")) return {.state = runtime::presence::exists, .document = runtime};
+    return {};
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    static api::arena kept;
+    static const api::ref runtime = *api::parse_json_copy(kept, runtime_json);
+    static const plugins::builtin framework;
+    const auto h = static_cast<admission::hook>(data[0] & 3U);
+    const admission::gates open{.mutable_while_suspended = (data[0] & 4U) != 0, .ttl = (data[0] & 8U) != 0};
+    const std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
+    admission::call c(h, body, {}, framework, open);
+    std::size_t questions = 0;
+    while (const auto q = c.next()) {
+        require(++questions < questions_max);
+        c.tell(look_up(*q, runtime));
+    }
+    const std::string answer = c.finish();
+    api::arena memory;
+    const auto review = api::parse_json(memory, answer);
+    require(review.has_value());
+    const api::ref response = review->get("response");
+    require(response.get("allowed").as_bool().has_value());
+    require(response.get("allowed").as_bool(true) || response.get({"status", "code"}).as_int(0) >= 400);
+
+    // Defaulting is done once: its own result needs no more.
+    const auto document = api::parse_json(memory, body);
+    if (!document || !document->is_object()) return 0;
+    if (const auto once = admission::default_train_job(memory, *document, {}, {})) {
+        const auto again = admission::default_train_job(memory, api::freeze(memory, once->document), {}, {});
+        require(again && again->json_patch.empty());
+    }
+    return 0;
+}
