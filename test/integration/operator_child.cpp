@@ -1,0 +1,151 @@
+// fork, exec, and reading of what it says.
+#include "integration/operator_child.hpp"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/cancel_after.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <utility>
+
+#include "integration/control.hpp"
+
+namespace cotrain::test {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+std::string write_config(const std::string& text) {
+    std::string name = (std::filesystem::temp_directory_path() / "cotrain-operator-XXXXXX").string();
+    const int file = ::mkstemp(name.data());
+    if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+        throw std::runtime_error("cannot write " + name);
+    }
+    ::close(file);
+    return name;
+}
+
+// In the child: only calls that are safe after fork.
+[[noreturn]] void become(const std::vector<char*>& words, int errors, pid_t parent) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(127);
+    ::dup2(errors, STDERR_FILENO);
+    ::execv(words[0], words.data());
+    ::_exit(127);
+}
+
+}  // namespace
+
+operator_child::operator_child(asio::io_context& loop, std::string config, std::vector<std::string> flags)
+    : errors_(loop), config_file_(write_config(config)) {
+    std::vector<std::string> words{COTRAIN_BINARY, "operator", "--config=" + config_file_,
+                                   "--kubeconfig=" + test_variable("COTRAIN_TEST_KUBECONFIG")};
+    for (std::string& f : flags) words.push_back(std::move(f));
+    std::vector<char*> argv;
+    for (std::string& w : words) argv.push_back(w.data());
+    argv.push_back(nullptr);
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    const pid_t parent = ::getpid();
+    pid_ = ::fork();
+    if (pid_ == 0) become(argv, ends[1], parent);
+    ::close(ends[1]);
+    if (pid_ < 0) throw std::runtime_error("no process");
+    errors_.assign(ends[0]);
+}
+
+operator_child::~operator_child() {
+    if (!reap()) {
+        ::kill(pid_, SIGKILL);
+        ::kill(pid_, SIGCONT);
+        int status = 0;
+        ::waitpid(pid_, &status, 0);
+    }
+    std::filesystem::remove(config_file_);
+}
+
+void operator_child::signal(int number) const { ::kill(pid_, number); }
+
+bool operator_child::reap() {
+    if (code_ >= 0) return true;
+    int status = 0;
+    if (::waitpid(pid_, &status, WNOHANG) != pid_) return false;
+    code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return true;
+}
+
+// More of the log; false at its end, or when the time is up.
+awaitable<bool> operator_child::read_until(clock::time_point due) {
+    if (!open_) co_return false;
+    std::array<char, 4096> buffer{};
+    const auto left = due - clock::now();
+    if (left <= clock::duration::zero()) co_return false;
+    const auto [error, bytes] =
+        co_await errors_.async_read_some(asio::buffer(buffer), asio::cancel_after(left, use_tuple));
+    log_.append(buffer.data(), bytes);
+    if (error && error != asio::error::operation_aborted) open_ = false;
+    co_return !error;
+}
+
+awaitable<bool> operator_child::said(std::string text, std::chrono::seconds within) {
+    const auto due = clock::now() + within;
+    while (!log_.contains(text))
+        if (!co_await read_until(due)) co_return log_.contains(text);
+    co_return true;
+}
+
+awaitable<int> operator_child::ended(std::chrono::seconds within) {
+    const auto due = clock::now() + within;
+    // The log ends with the process.
+    while (co_await read_until(due)) {
+    }
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    while (!reap() && clock::now() < due) {
+        timer.expires_after(std::chrono::milliseconds(5));
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+    co_return code_;
+}
+
+awaitable<int> operator_child::stop() {
+    signal(SIGTERM);
+    co_return co_await ended();
+}
+
+operator_child::usage operator_child::used() const {
+    usage out;
+    const std::string place = "/proc/" + std::to_string(pid_);
+    std::ifstream status(place + "/status");
+    for (std::string line; std::getline(status, line);) {
+        const auto kib = [&](std::string_view name, std::size_t& to) {
+            if (line.starts_with(name)) to = 1024 * std::strtoull(line.c_str() + name.size(), nullptr, 10);
+        };
+        kib("VmRSS:", out.resident);
+        kib("RssAnon:", out.anonymous);
+        kib("VmHWM:", out.peak);
+    }
+    std::ifstream stat(place + "/stat");
+    std::string text;
+    std::getline(stat, text);
+    std::istringstream fields(text.substr(text.rfind(')') + 2));
+    std::string field;
+    double ticks = 0;
+    for (int i = 0; i < 13 && fields >> field; ++i)
+        if (i >= 11) ticks += std::strtod(field.c_str(), nullptr);
+    out.cpu_seconds = ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
+    return out;
+}
+
+}  // namespace cotrain::test

@@ -1,0 +1,14 @@
+// Which fields a manager owns of a live object, listed as the recordings do.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "api/tree.hpp"
+
+namespace cotrain::parity {
+
+// Of field manager `trainer`, whatever the operation. Empty maps and lists are left out, like in the loose comparison.
+[[nodiscard]] std::set<std::string> owned_by_trainer(api::ref object);
+
+}  // namespace cotrain::parity
