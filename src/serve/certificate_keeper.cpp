@@ -1,0 +1,169 @@
+// The thin loop around judging, renewing, saving and injecting.
+#include "serve/certificate_keeper.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "serve/certificate_objects.hpp"
+
+namespace cotrain::serve {
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr kube::resource secrets{"", "v1", "secrets", "Secret"};
+constexpr kube::resource mutating_configurations{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                                 "MutatingWebhookConfiguration", false};
+constexpr kube::resource validating_configurations{
+    "admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false};
+constexpr int not_found = 404;
+constexpr int conflict = 409;
+constexpr int forbidden = 403;
+
+}  // namespace
+
+// The secret as it was read.
+struct certificate_keeper::stored {
+    std::string body;  // empty: there is none
+    certificate_set set;
+};
+
+certificate_keeper::certificate_keeper(asio::any_io_executor executor, kube::client& api, served_certificate& serving,
+                                       keeper_options options, base::logger& log)
+    : api_(api),
+      serving_(serving),
+      options_(std::move(options)),
+      log_(log),
+      tasks_(executor),
+      pause_(std::move(executor)) {}
+
+void certificate_keeper::start() {
+    tasks_.spawn("certificates", keep());
+    tasks_.spawn("secret", follow(secrets, options_.ns, options_.secret));
+    tasks_.spawn("mutating webhooks", follow(mutating_configurations, {}, options_.mutating));
+    tasks_.spawn("validating webhooks", follow(validating_configurations, {}, options_.validating));
+}
+
+awaitable<void> certificate_keeper::stop() {
+    tasks_.cancel();
+    co_await tasks_.join();
+}
+
+void certificate_keeper::changed() {
+    changed_ = true;
+    pause_.cancel();
+}
+
+awaitable<void> certificate_keeper::keep() {
+    base::backoff retry(options_.retry);
+    for (;;) {
+        changed_ = false;
+        auto done = co_await tend();
+        milliseconds wait = options_.check_every;
+        if (done) {
+            retry.reset();
+            settled_ = true;
+            wait = std::clamp<milliseconds>(renew_at_ - options_.now(), milliseconds(0), wait);
+        } else if (done.error().http_status == conflict) {
+            changed_ = true;  // another replica was faster: look again
+        } else {
+            log_.warn("certificates cannot be kept", {{"error", done.error().message}});
+            wait = retry.next(random_);
+        }
+        pause_.expires_after(options_.pause_min);
+        co_await pause_.async_wait(use_tuple);
+        if (changed_ || wait <= options_.pause_min) continue;
+        pause_.expires_after(wait - options_.pause_min);
+        co_await pause_.async_wait(use_tuple);
+    }
+}
+
+awaitable<void> certificate_keeper::follow(kube::resource of, std::string ns, std::string name) {
+    base::backoff retry(options_.retry);
+    asio::steady_timer timer(tasks_.executor());
+    const std::string selector = "metadata.name=" + name;
+    for (;;) {
+        auto stream = co_await api_.watch(of, ns, {.field_selector = selector, .as = kube::shape::metadata});
+        if (stream) {
+            retry.reset();
+            for (;;) {
+                const auto event = co_await stream->next();
+                if (!event || !*event) break;
+                changed();
+            }
+        } else {
+            log_.debug("cannot watch", {{"object", name}, {"error", stream.error().message}});
+        }
+        timer.expires_after(retry.next(random_));
+        co_await timer.async_wait(use_tuple);
+        changed();
+    }
+}
+
+awaitable<base::result<>> certificate_keeper::tend() {
+    auto kept = co_await read();
+    if (!kept) co_return base::fail(std::move(kept.error()));
+    judgement verdict = judge(kept->set, options_.names, options_.now());
+    if (verdict.what != standing::good) {
+        // What we serve is better than something new: nobody has to learn to trust it.
+        const judgement ours = judge(current_, options_.names, options_.now());
+        certificate_set next = current_;
+        if (ours.what != standing::good) {
+            auto renewed = renew(kept->set, verdict.what, options_.names, options_.now());
+            if (!renewed) co_return base::fail(std::move(renewed.error()));
+            next = std::move(*renewed);
+        }
+        log_.info("certificates are renewed", {{"secret", options_.secret}, {"reason", verdict.why}});
+        kept->set = std::move(next);
+        if (auto saved = co_await save(&*kept); !saved) co_return base::fail(std::move(saved.error()));
+        verdict = judge(kept->set, options_.names, options_.now());
+    }
+    renew_at_ = verdict.renew_at;
+    auto first = co_await trust(mutating_configurations, options_.mutating, kept->set.ca_crt);
+    auto second = co_await trust(validating_configurations, options_.validating, kept->set.ca_crt);
+    if (!first) co_return base::fail(std::move(first.error()));
+    if (!second) co_return base::fail(std::move(second.error()));
+    current_ = kept->set;
+    co_return serving_.use(current_.tls_crt, current_.tls_key);
+}
+
+awaitable<base::result<certificate_keeper::stored>> certificate_keeper::read() {
+    auto got = co_await api_.get(secrets, {.ns = options_.ns, .name = options_.secret});
+    if (!got) {
+        if (got.error().http_status == not_found) co_return stored{};
+        co_return base::fail(std::move(got.error()));
+    }
+    auto set = read_secret(got->body);
+    if (!set) co_return base::fail(std::move(set.error()));
+    co_return stored{.body = std::move(got->body), .set = std::move(*set)};
+}
+
+awaitable<base::result<>> certificate_keeper::save(stored* what) {
+    auto body = write_secret(what->body, options_.ns, options_.secret, what->set);
+    if (!body) co_return base::fail(std::move(body.error()));
+    auto done = what->body.empty()
+                    ? co_await api_.create(secrets, options_.ns, std::move(*body))
+                    : co_await api_.update(secrets, {.ns = options_.ns, .name = options_.secret}, std::move(*body));
+    if (!done) co_return base::fail(std::move(done.error()));
+    co_return base::result<>{};
+}
+
+// A configuration that is not there, or that we may not change, is somebody else's business.
+awaitable<base::result<>> certificate_keeper::trust(kube::resource of, std::string name, std::string ca_pem) {
+    auto got = co_await api_.get(of, {.name = name});
+    if (!got && got.error().http_status == not_found) co_return base::result<>{};
+    if (got) {
+        auto edited = inject_authority(got->body, ca_pem);
+        if (!edited) co_return base::fail(std::move(edited.error()));
+        if (!*edited) co_return base::result<>{};
+        got = co_await api_.update(of, {.name = name}, std::move(**edited));
+        if (got) log_.info("webhooks trust our authority", {{"configuration", name}});
+    }
+    if (got) co_return base::result<>{};
+    if (got.error().http_status != forbidden) co_return base::fail(std::move(got.error()));
+    log_.warn("webhooks cannot be told our authority", {{"configuration", name}, {"error", got.error().message}});
+    co_return base::result<>{};
+}
+
+}  // namespace cotrain::serve

@@ -1,0 +1,72 @@
+// Keeps our certificates: in the secret that all replicas share, in the webhook configurations, and in our servers.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/asio.hpp"
+#include "base/backoff.hpp"
+#include "base/log.hpp"
+#include "base/random.hpp"
+#include "base/task_group.hpp"
+#include "kube/client.hpp"
+#include "serve/certificate_set.hpp"
+#include "serve/served_certificate.hpp"
+
+namespace cotrain::serve {
+
+struct keeper_options {
+    std::string ns;
+    std::string secret;
+    certificate_names names;
+    std::string mutating = "defaulter.trainer.kubeflow.org";
+    std::string validating = "validator.trainer.kubeflow.org";
+    std::chrono::milliseconds check_every{600'000};  // although nothing was heard to have changed
+    std::chrono::milliseconds pause_min{1'000};      // between two checks, whoever keeps changing things
+    base::backoff_policy retry{std::chrono::milliseconds(500), std::chrono::milliseconds(10'000), 2.0, 0.5};
+    std::function<wall_time()> now = [] {
+        return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    };
+};
+
+// Whatever is missing or wrong is made anew as soon as a watch tells: all replicas do it, the secret's
+// resourceVersion decides whose certificates count. The webhook configurations trust an authority before anybody
+// shows a certificate of its.
+class certificate_keeper {
+   public:
+    certificate_keeper(asio::any_io_executor executor, kube::client& api, served_certificate& serving,
+                       keeper_options options, base::logger& log);
+
+    void start();
+    [[nodiscard]] awaitable<void> stop();
+    // What is served has been saved, and trusted where it can be.
+    [[nodiscard]] bool settled() const { return settled_; }
+    [[nodiscard]] const certificate_set& current() const { return current_; }
+
+   private:
+    struct stored;
+    [[nodiscard]] awaitable<void> keep();
+    // Tells of every change of one object.
+    [[nodiscard]] awaitable<void> follow(kube::resource of, std::string ns, std::string name);
+    [[nodiscard]] awaitable<base::result<>> tend();
+    [[nodiscard]] awaitable<base::result<stored>> read();
+    [[nodiscard]] awaitable<base::result<>> save(stored* what);
+    [[nodiscard]] awaitable<base::result<>> trust(kube::resource of, std::string name, std::string ca_pem);
+    void changed();
+
+    kube::client& api_;
+    served_certificate& serving_;
+    keeper_options options_;
+    base::logger& log_;
+    base::task_group tasks_;
+    asio::steady_timer pause_;
+    base::random_source random_ = base::random_source::from_system();
+    certificate_set current_;
+    wall_time renew_at_{};
+    bool changed_ = false;
+    bool settled_ = false;
+};
+
+}  // namespace cotrain::serve

@@ -1,0 +1,22 @@
+// Certificates in Kubernetes' objects: the secret that holds them and the webhook configurations that trust them.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "serve/certificate_set.hpp"
+
+namespace cotrain::serve {
+
+// What a Secret's data says; keys that are missing or no base64 come out empty.
+[[nodiscard]] base::result<certificate_set> read_secret(std::string_view body);
+// The same Secret with our keys set, everything else kept; `body` empty: a new one.
+[[nodiscard]] base::result<std::string> write_secret(std::string_view body, std::string_view ns, std::string_view name,
+                                                     const certificate_set& set);
+
+// A (Validating|Mutating)WebhookConfiguration in which every webhook trusts `ca_pem`; nothing if they all do already.
+[[nodiscard]] base::result<std::optional<std::string>> inject_authority(std::string_view body, std::string_view ca_pem);
+
+}  // namespace cotrain::serve

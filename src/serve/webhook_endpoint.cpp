@@ -1,0 +1,88 @@
+// Dispatch by path, and the loop of questions that a review asks.
+#include "serve/webhook_endpoint.hpp"
+
+#include <string>
+#include <utility>
+
+#include "serve/reply.hpp"
+
+namespace cotrain::serve {
+
+namespace {
+
+using admission::hook;
+using clock = std::chrono::steady_clock;
+
+constexpr std::array hooks{hook::default_train_job, hook::validate_train_job, hook::validate_training_runtime,
+                           hook::validate_cluster_training_runtime};
+constexpr std::size_t all_reviews_bytes_max = 64U << 20U;
+// The API server gives a webhook ten seconds, unless it is told otherwise.
+constexpr std::chrono::milliseconds review_time{10'000};
+
+api::seconds_time now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+
+bool is_json(const net::h2::head& head) {
+    const auto type = net::find_header(head.headers, "content-type");
+    return type.substr(0, type.find(';')) == "application/json";
+}
+
+}  // namespace
+
+webhook_endpoint::webhook_endpoint(cluster_view& cluster, admission::gates open) : cluster_(cluster), open_(open) {
+    for (hook_counts& each : counts_)
+        for (const int code : {200, 400, 405, 500}) each.by_code[code] = 0;
+}
+
+net::server_options webhook_endpoint::server_options() {
+    net::server_options out;
+    out.body_bytes_max = admission::review_bytes_max;
+    out.all_bodies_bytes_max = all_reviews_bytes_max;
+    out.request = review_time;
+    return out;
+}
+
+awaitable<void> webhook_endpoint::answer(net::incoming request) {
+    const auto which = admission::hook_at(split_target(request.head().path).path);
+    if (!which) co_return send(request, not_found());
+    hook_counts& counts = counts_[static_cast<std::size_t>(*which)];
+    reply out{.content_type = "application/json"};
+    const auto begun = clock::now();
+    ++counts.in_flight;
+    if (request.head().method != "POST") {
+        out = method_not_allowed("POST");
+    } else if (!is_json(request.head())) {
+        out = {.status = 400, .body = "content-type must be application/json\n"};
+    } else {
+        out.body = co_await review(*which, std::string(request.body()));
+    }
+    --counts.in_flight;
+    counts.latency.observe(std::chrono::duration<double>(clock::now() - begun).count());
+    ++counts.by_code[out.status];
+    send(request, std::move(out));
+}
+
+awaitable<std::string> webhook_endpoint::review(hook which, std::string body) {
+    admission::call one(which, std::move(body), now(), framework_, open_);
+    while (auto question = one.next()) one.tell(co_await cluster_.look_up(std::move(*question)));
+    co_return one.finish();
+}
+
+void webhook_endpoint::write_metrics(exposition& to) const {
+    to.family("controller_runtime_webhook_requests_total", metric_type::counter,
+              "Total number of admission requests by HTTP status code.");
+    for (const hook each : hooks)
+        for (const auto& [code, count] : counts_[static_cast<std::size_t>(each)].by_code)
+            to.sample({{"webhook", admission::path_of(each)}, {"code", std::to_string(code)}},
+                      static_cast<double>(count));
+    to.family("controller_runtime_webhook_requests_in_flight", metric_type::gauge,
+              "Current number of admission requests being served.");
+    for (const hook each : hooks)
+        to.sample({{"webhook", admission::path_of(each)}},
+                  static_cast<double>(counts_[static_cast<std::size_t>(each)].in_flight));
+    to.family("controller_runtime_webhook_latency_seconds", metric_type::histogram,
+              "Histogram of the latency of processing admission requests.");
+    for (const hook each : hooks)
+        counts_[static_cast<std::size_t>(each)].latency.write(to, {{"webhook", admission::path_of(each)}});
+}
+
+}  // namespace cotrain::serve

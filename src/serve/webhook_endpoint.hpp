@@ -1,0 +1,53 @@
+// The admission webhooks over HTTP: reviews in, reviews out, with what the ecosystem's dashboards count.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+
+#include "admission/webhook.hpp"
+#include "base/asio.hpp"
+#include "net/server.hpp"
+#include "serve/exposition.hpp"
+
+namespace cotrain::serve {
+
+// Answers a review's questions about the cluster: from stores, or by asking the API server.
+class cluster_view {
+   public:
+    [[nodiscard]] virtual awaitable<admission::answer> look_up(admission::question what) = 0;
+
+   protected:
+    ~cluster_view() = default;
+};
+
+class webhook_endpoint {
+   public:
+    webhook_endpoint(cluster_view& cluster, admission::gates open);
+    webhook_endpoint(const webhook_endpoint&) = delete;
+    webhook_endpoint& operator=(const webhook_endpoint&) = delete;
+
+    [[nodiscard]] awaitable<void> answer(net::incoming request);
+    // controller_runtime_webhook_*.
+    void write_metrics(exposition& to) const;
+
+    // What a server for it needs: bounds of bodies, times.
+    [[nodiscard]] static net::server_options server_options();
+
+   private:
+    struct hook_counts {
+        std::map<int, std::uint64_t> by_code;
+        std::int64_t in_flight = 0;
+        serve::histogram latency{default_bounds};
+    };
+    [[nodiscard]] awaitable<std::string> review(admission::hook which, std::string body);
+
+    cluster_view& cluster_;
+    admission::gates open_;
+    plugins::builtin framework_;
+    std::array<hook_counts, 4> counts_;
+};
+
+}  // namespace cotrain::serve
