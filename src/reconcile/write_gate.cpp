@@ -1,6 +1,9 @@
 // From what reconcilers want to the client's verbs.
 #include "reconcile/write_gate.hpp"
 
+#include <algorithm>
+#include <cstdio>
+#include <string_view>
 #include <utility>
 
 #include "reconcile/cluster.hpp"
@@ -20,7 +23,43 @@ base::result<std::string> body_of(base::result<kube::reply> answer) {
     return std::move(answer->body);
 }
 
+// The code point of UTF-8 bytes, if YAML does not take it as it stands; its length in bytes.
+struct foreign {
+    unsigned code = 0;
+    std::size_t bytes = 0;
+};
+
+foreign foreign_at(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
+    if (byte(0) == 0x7F) return {0x7F, 1};
+    if (byte(0) == 0xC2 && byte(1) >= 0x80 && byte(1) < 0xA0) return {byte(1), 2};
+    const unsigned three = byte(0) << 16U | byte(1) << 8U | byte(2);
+    if (three == 0xE280A8 || three == 0xE280A9) return {0x2000U + (byte(2) - 0x80U), 3};
+    if (three == 0xEFBBBF) return {0xFEFF, 3};
+    if (three == 0xEFBFBE || three == 0xEFBFBF) return {0xFFC0U + (byte(2) - 0x80U), 3};
+    return {};
+}
+
 }  // namespace
+
+std::string yaml_safe(std::string json) {
+    const auto suspect = [](char c) { return static_cast<unsigned char>(c) >= 0x7F; };
+    if (std::ranges::none_of(json, suspect)) return json;
+    std::string out;
+    out.reserve(json.size() + 64);
+    for (std::size_t i = 0; i < json.size();) {
+        const foreign f = suspect(json[i]) ? foreign_at(std::string_view(json).substr(i, 3)) : foreign{};
+        if (f.bytes == 0) {
+            out += json[i++];
+            continue;
+        }
+        char text[8];
+        std::snprintf(text, sizeof text, "\\u%04x", f.code);
+        out += text;
+        i += f.bytes;
+    }
+    return out;
+}
 
 awaitable<base::result<std::string>> write_gate::get(target at) {
     co_return body_of(co_await api_.get(resource_of(*at.type), {.ns = at.ns, .name = at.name}));
@@ -29,8 +68,8 @@ awaitable<base::result<std::string>> write_gate::get(target at) {
 awaitable<base::result<std::string>> write_gate::apply(target at, std::string body) {
     const auto time = may_write_();
     if (!time) co_return closed();
-    auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, std::move(body), true,
-                                      {.field_manager = api::names::field_manager, .with = {.deadline = *time}});
+    auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, yaml_safe(std::move(body)),
+                                      true, {.field_manager = api::names::field_manager, .with = {.deadline = *time}});
     apply_counts& counts = counts_[static_cast<std::size_t>(kind_of(*at.type))];
     if (answer) {
         ++counts.applied;

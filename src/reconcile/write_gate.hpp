@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 
 #include "kube/client.hpp"
 #include "reconcile/remote.hpp"
@@ -21,6 +22,10 @@ struct apply_counts {
     std::uint64_t conflict = 0;
     std::uint64_t error = 0;
 };
+
+// JSON that also reads the same as YAML, as which the API server takes applies: line breaks and control characters that
+// only YAML knows are escaped.
+[[nodiscard]] std::string yaml_safe(std::string json);
 
 class write_gate final : public remote {
    public:

@@ -86,7 +86,7 @@ bool needs_admission(const golden::recorded_case& c, golden::allowances& meant) 
     return std::ranges::any_of(c.recording.members(), [&](const api::member& m) {
         if (m.value.get("verdict").is_unset()) return false;
         const bool changed = meant.allows(c.name, "/steps/" + std::string(m.key()));
-        return refused(m.value) ? by_webhook(m.value) && !changed : changed;
+        return refused(m.value) ? by_webhook(m.value) && !changed : changed;  // accepted then, refused by ours
     });
 }
 

@@ -23,7 +23,9 @@ constexpr std::string_view volcano_definition = R"({
     "group": "scheduling.volcano.sh", "scope": "Namespaced",
     "names": {"kind": "PodGroup", "plural": "podgroups", "singular": "podgroup", "listKind": "PodGroupList"},
     "versions": [{"name": "v1beta1", "served": true, "storage": true, "subresources": {"status": {}},
-      "schema": {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}]}})";
+      "schema": {"openAPIV3Schema": {"type": "object", "properties": {
+        "spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+        "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true}}}}}]}})";
 
 }  // namespace
 

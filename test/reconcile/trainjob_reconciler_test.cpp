@@ -1,0 +1,381 @@
+// The TrainJob reconciler's course: what it sends, what it leaves, and what it says.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trainjob_world.hpp"
+
+namespace cotrain::reconcile {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::string_view torch_runtime = R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: rt, namespace: ns}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
+)";
+
+constexpr std::string_view mpi_runtime = R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: rt, namespace: ns}
+spec:
+  mlPolicy: {numNodes: 2, mpi: {numProcPerNode: 1, mpiImplementation: OpenMPI}}
+  podGroupPolicy: {coscheduling: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
+      - name: node
+        template:
+          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
+)";
+
+std::string train_job(std::string_view more = "", std::string_view uid = "11111111-0000-4000-8000-000000000001") {
+    std::string text =
+        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: job, namespace: ns, uid: " +
+        std::string(uid) +
+        "}\nspec:\n  runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: rt}\n";
+    return text.append("  trainer: {numNodes: 2}\n").append(more);
+}
+
+constexpr const char* job = "TrainJob ns/job";
+constexpr const char* set = "JobSet ns/job";
+constexpr const char* snapshot = "ConfigMap ns/job-runtime-snapshot";
+constexpr const char* hostfile = "ConfigMap ns/job-mpi-hostfile";
+
+struct trainjob_reconciler_test : testing::Test {
+    trainjob_world w;
+
+    void begin(std::string_view runtime = torch_runtime, std::string_view more = "") {
+        w.apply_yaml(runtime);
+        w.apply_yaml(train_job(more));
+        w.settle();
+    }
+    void finish(std::string_view type) {
+        w.patch(set,
+                R"({"status":{"conditions":[{"type":")" + std::string(type) +
+                    R"(","status":"True","reason":"R","message":"m","lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
+        w.settle();
+    }
+};
+
+TEST_F(trainjob_reconciler_test, a_torch_job_costs_two_applies_and_then_nothing) {
+    begin();
+    EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-runtime-snapshot", "apply JobSet ns/job"));
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_THAT(w.taken(), IsEmpty());
+    EXPECT_EQ(w.reconciler->counts().quiet, 3U);
+}
+
+TEST_F(trainjob_reconciler_test, answers_count_before_their_events_come) {
+    w.apply_yaml(torch_runtime);
+    w.apply_yaml(train_job());
+    w.deliver();
+    static_cast<void>(w.run_job());
+    w.taken();
+    static_cast<void>(w.run_job());  // no event has come since
+    EXPECT_THAT(w.taken(), IsEmpty());
+}
+
+TEST_F(trainjob_reconciler_test, counts_and_outcome_are_passed_on_once_each) {
+    begin();
+    w.taken();
+    w.patch(set, R"({"status":{"replicatedJobsStatus":[{"name":"node","ready":2,"active":2}]}})");
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    finish("Completed");
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+    // Pods may end after their job.
+    w.patch(set, R"({"status":{"replicatedJobsStatus":[{"name":"node","succeeded":2}]}})");
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+    EXPECT_THAT(w.objects[job], HasSubstr("\"succeeded\":2"));
+}
+
+TEST_F(trainjob_reconciler_test, a_finished_job_never_starts_again) {
+    begin();
+    finish("Failed");
+    w.taken();
+    w.erase(set);
+    w.settle();
+    w.restart();
+    static_cast<void>(w.run_job());
+    EXPECT_THAT(w.taken(), IsEmpty());
+    EXPECT_EQ(w.condition("Failed"), "True");
+}
+
+TEST_F(trainjob_reconciler_test, a_restart_with_unchanged_jobs_writes_nothing) {
+    for (const auto runtime : {torch_runtime, mpi_runtime}) {
+        for (const std::string_view more : {"", "  suspend: true\n"}) {
+            trainjob_world fresh;
+            fresh.apply_yaml(runtime);
+            fresh.apply_yaml(train_job(more));
+            fresh.settle();
+            fresh.taken();
+            fresh.restart();
+            static_cast<void>(fresh.run_job());
+            for (const std::string& r : fresh.taken()) EXPECT_EQ(r, "get " + std::string(snapshot));
+        }
+    }
+}
+
+TEST_F(trainjob_reconciler_test, suspends_and_resumes) {
+    begin(torch_runtime, "  suspend: true\n");
+    EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-runtime-snapshot", "apply JobSet ns/job",
+                                       "patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Suspended"), "True");
+    w.patch(job, R"({"spec":{"suspend":false}})");
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("apply JobSet ns/job", "patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Suspended"), "False");
+    EXPECT_THAT(w.objects[set], HasSubstr("\"suspend\":false"));
+}
+
+TEST_F(trainjob_reconciler_test, a_suspended_job_follows_its_snapshot_which_is_read_once_per_version) {
+    begin(torch_runtime, "  suspend: true\n");
+    w.taken();
+    std::string text = w.objects[snapshot];
+    text.replace(text.find("image: i"), 8, "image: j");
+    api::arena memory;
+    w.patch(snapshot, api::to_json(api::parse_json(memory, text)->get("data")).insert(0, "{\"data\":") + "}");
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get ConfigMap ns/job-runtime-snapshot", "apply JobSet ns/job"));
+    EXPECT_THAT(w.objects[set], HasSubstr("\"image\":\"j\""));
+    w.patch(job, R"({"spec":{"trainer":{"numNodes":3}}})");
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("apply JobSet ns/job"));
+}
+
+TEST_F(trainjob_reconciler_test, what_a_patch_no_longer_says_is_taken_back) {
+    begin(torch_runtime,
+          "  suspend: true\n  runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: {template: {spec: "
+          "{replicatedJobs: [{name: node, template: {spec: {template: {spec: {nodeSelector: {disk: ssd}}}}}}]}}}}]\n");
+    ASSERT_THAT(w.events, IsEmpty());
+    ASSERT_THAT(w.objects[set], HasSubstr("nodeSelector"));
+    w.taken();
+    w.patch(job, R"({"spec":{"runtimePatches":null}})");
+    w.settle();
+    EXPECT_THAT(w.taken(), Contains("apply JobSet ns/job"));
+    EXPECT_THAT(w.objects[set], testing::Not(HasSubstr("nodeSelector")));
+}
+
+TEST_F(trainjob_reconciler_test, a_foreign_child_is_left_alone_and_said) {
+    w.apply_yaml(
+        "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: job, namespace: ns}\nspec: {}\n");
+    begin();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.last.kind, outcome::what::failed);
+    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+    EXPECT_THAT(w.condition("ResourcesReady", "message"), HasSubstr("not controlled by this TrainJob"));
+    ASSERT_FALSE(w.events.empty());
+    EXPECT_THAT(w.events[0], HasSubstr("TrainJobResourcesCreationFailed"));
+    // Once it is gone the job goes on, and nothing is left of the trouble.
+    w.erase(set);
+    w.settle();
+    EXPECT_TRUE(w.objects.contains(set));
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+}
+
+TEST_F(trainjob_reconciler_test, children_of_a_deleted_namesake_are_waited_for) {
+    begin();
+    w.erase(job);
+    w.apply_yaml(train_job("", "11111111-0000-4000-8000-000000000002"));
+    w.settle();
+    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+    w.erase(set);
+    w.erase(snapshot);
+    w.settle();
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+    EXPECT_THAT(w.objects[set], HasSubstr("11111111-0000-4000-8000-000000000002"));
+}
+
+TEST_F(trainjob_reconciler_test, a_missing_runtime_is_waited_for_and_said_only_when_it_does_not_come) {
+    w.apply_yaml(train_job());
+    w.deliver();
+    EXPECT_EQ(w.run_job("ns/job", 0).kind, outcome::what::failed);
+    EXPECT_THAT(w.taken(), IsEmpty());
+    EXPECT_EQ(w.run_job("ns/job", 6).kind, outcome::what::failed);
+    EXPECT_EQ(w.condition("ResourcesReady", "reason"), "RuntimeNotFound");
+    w.queue.clear();
+    w.apply_yaml(torch_runtime);
+    w.settle();
+    EXPECT_TRUE(w.objects.contains(set));
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+}
+
+TEST_F(trainjob_reconciler_test, a_vanished_runtime_does_not_keep_a_job_from_resuming) {
+    begin(torch_runtime, "  suspend: true\n");
+    w.erase("TrainingRuntime ns/rt");
+    w.settle();
+    w.restart();
+    w.patch(job, R"({"spec":{"suspend":false}})");
+    w.settle();
+    EXPECT_THAT(w.objects[set], HasSubstr("\"suspend\":false"));
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+}
+
+TEST_F(trainjob_reconciler_test, at_the_deadline_the_job_fails_and_its_job_set_goes_however_often_it_takes) {
+    begin(torch_runtime, "  activeDeadlineSeconds: 60\n");
+    EXPECT_EQ(w.last.kind, outcome::what::again_after);
+    EXPECT_EQ(w.run_job().kind, outcome::what::again_after);  // an event took the timer away
+    w.taken();
+    w.now += std::chrono::seconds(61);
+    base::error unavailable = base::make_error(base::errc::status, "503");
+    unavailable.http_status = 503;
+    w.refusals["delete JobSet ns/job"] = unavailable;
+    EXPECT_EQ(w.run_job().kind, outcome::what::failed);
+    EXPECT_EQ(w.condition("Failed", "reason"), "DeadlineExceeded");
+    EXPECT_EQ(w.run_job().kind, outcome::what::failed);
+    w.refusals.clear();
+    w.restart();
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status", "delete JobSet ns/job", "delete JobSet ns/job",
+                                       "delete JobSet ns/job"));
+    w.settle();
+    EXPECT_FALSE(w.objects.contains(set));
+}
+
+TEST_F(trainjob_reconciler_test, pod_groups_go_with_the_end_and_a_missing_right_is_no_failure) {
+    begin(mpi_runtime);
+    EXPECT_TRUE(w.objects.contains("PodGroup.scheduling.x-k8s.io ns/job"));
+    base::error forbidden = base::make_error(base::errc::status, "403");
+    forbidden.http_status = 403;
+    w.refusals["delete PodGroup.scheduling.x-k8s.io ns/job"] = forbidden;
+    finish("Completed");
+    EXPECT_EQ(w.last.kind, outcome::what::done);
+    w.refusals.clear();
+    w.restart();
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_FALSE(w.objects.contains("PodGroup.scheduling.x-k8s.io ns/job"));
+}
+
+TEST_F(trainjob_reconciler_test, an_mpi_job_costs_five_applies_with_its_pod_group_and_its_key_is_made_once) {
+    begin(mpi_runtime);
+    EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-runtime-snapshot", "apply Secret ns/job-mpi-ssh-auth",
+                                       "apply ConfigMap ns/job-mpi-hostfile",
+                                       "apply PodGroup.scheduling.x-k8s.io ns/job", "apply JobSet ns/job"));
+    w.patch(job, R"({"spec":{"suspend":true}})");
+    w.settle();
+    w.patch(job, R"({"spec":{"suspend":false}})");
+    w.settle();
+    for (const std::string& r : w.taken()) EXPECT_NE(r, "apply Secret ns/job-mpi-ssh-auth");
+}
+
+TEST_F(trainjob_reconciler_test, drift_is_repaired_once_and_not_fought_over) {
+    begin(mpi_runtime);
+    w.taken();
+    int repairs = 0;
+    for (int i = 0; i < 20; ++i) {
+        w.patch(hostfile, R"({"data":{"hostfile":"wrong )" + std::to_string(i) + "\\n\"}}");
+        w.settle();
+        for (const std::string& r : w.taken()) {
+            EXPECT_EQ(r, "apply ConfigMap ns/job-mpi-hostfile");
+            ++repairs;
+        }
+        if (i == 0) {
+            EXPECT_THAT(w.objects[hostfile], HasSubstr("job-node-0-0"));
+        }
+    }
+    EXPECT_EQ(repairs, static_cast<int>(repairs_at_once));
+    EXPECT_EQ(w.last.kind, outcome::what::again_after);
+    w.now += repair_pause;
+    static_cast<void>(w.run_job());
+    EXPECT_THAT(w.objects[hostfile], HasSubstr("job-node-0-0"));
+}
+
+TEST_F(trainjob_reconciler_test, a_child_that_was_deleted_while_nobody_looked_is_made_again) {
+    begin(mpi_runtime);
+    w.erase(hostfile);
+    w.deliver();
+    w.queue.clear();
+    w.taken();
+    w.restart();
+    static_cast<void>(w.run_job());
+    EXPECT_THAT(w.taken(), ElementsAre("get ConfigMap ns/job-runtime-snapshot", "apply ConfigMap ns/job-mpi-hostfile"));
+}
+
+TEST_F(trainjob_reconciler_test, an_edit_of_a_finished_job_is_looked_at_closely) {
+    begin();
+    finish("Completed");
+    w.taken();
+    w.patch(job, R"({"spec":{"suspend":true}})");
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job", "patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+    EXPECT_EQ(w.condition("Suspended"), "True");
+}
+
+TEST_F(trainjob_reconciler_test, a_failure_that_others_wrote_while_the_job_set_runs_is_taken_back) {
+    begin();
+    w.patch(job, R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"Fake","message":"m",
+                     "lastTransitionTime":"2031-02-03T04:05:06Z"}]}})");
+    w.settle();
+    EXPECT_EQ(w.condition("Failed"), "-");
+    EXPECT_EQ(w.last.kind, outcome::what::again_after);
+}
+
+TEST_F(trainjob_reconciler_test, who_does_not_lead_sends_nothing) {
+    w.leads = false;
+    begin();
+    EXPECT_THAT(w.taken(), IsEmpty());
+}
+
+TEST_F(trainjob_reconciler_test, jobs_of_other_controllers_are_not_touched) {
+    begin(torch_runtime, "  managedBy: kueue.x-k8s.io/multikueue\n");
+    EXPECT_THAT(w.taken(), IsEmpty());
+}
+
+TEST_F(trainjob_reconciler_test, a_job_that_the_garbage_collector_takes_gets_no_new_children) {
+    begin();
+    w.patch(job, R"({"metadata":{"deletionTimestamp":"2026-01-01T00:00:00Z","finalizers":["foregroundDeletion"]}})");
+    w.erase(set);
+    w.settle();
+    EXPECT_FALSE(w.objects.contains(set));
+    // Another finalizer holds it: it is still a job.
+    w.patch(job, R"({"metadata":{"finalizers":["f.test/hold"],"labels":{"a":"b"}}})");
+    w.reconciler->reconsider(w.texts.find("ns/job"));
+    static_cast<void>(w.run_job());
+    EXPECT_TRUE(w.objects.contains(set));
+}
+
+TEST_F(trainjob_reconciler_test, a_spec_that_cannot_be_read_is_said_and_harms_nobody) {
+    w.apply_yaml(torch_runtime);
+    w.apply_yaml(train_job("  runtimePatches: 7\n"));
+    w.settle();
+    EXPECT_EQ(w.condition("ResourcesReady", "reason"), "InvalidTrainJob");
+    EXPECT_FALSE(w.objects.contains(set));
+}
+
+TEST_F(trainjob_reconciler_test, a_passing_failure_is_not_written_into_the_status_at_once) {
+    w.apply_yaml(torch_runtime);
+    w.apply_yaml(train_job());
+    w.deliver();
+    base::error busy = base::make_error(base::errc::status, "503 busy");
+    busy.http_status = 503;
+    w.refusals["apply JobSet ns/job"] = busy;
+    EXPECT_EQ(w.run_job("ns/job", 0).kind, outcome::what::failed);
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+    EXPECT_EQ(w.run_job("ns/job", 5).kind, outcome::what::failed);
+    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+}
+
+}  // namespace
+}  // namespace cotrain::reconcile

@@ -1,0 +1,271 @@
+// An API server in memory for reconciler tests: applies and patches change objects, events come when the test says so.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/edit.hpp"
+#include "api/json.hpp"
+#include "api/time.hpp"
+#include "api/yaml.hpp"
+#include "plugins/mpi_keys.hpp"
+#include "reconcile/controller_core.hpp"
+#include "reconcile/runtime_reconciler.hpp"
+#include "reconcile/trainjob_reconciler.hpp"
+#include "reconcile/trainjob_wakes.hpp"
+#include "support/run.hpp"
+
+namespace cotrain::reconcile {
+
+// RFC 7386, for status and metadata.
+inline api::ref merged(api::arena& memory, api::ref target, api::ref patch) {
+    if (!patch.is_object()) return patch;
+    api::editor out =
+        target.is_object() ? api::editor::of(memory, api::deep_copy(memory, target)) : api::editor::object(memory);
+    for (const auto& m : patch.members()) {
+        if (m.value.is_null()) {
+            out.remove(m.key());
+        } else {
+            out.set(m.key(), merged(memory, out.get(m.key()), m.value));
+        }
+    }
+    return out;
+}
+
+class trainjob_world final : public remote {
+   public:
+    trainjob_world() {
+        for (auto& s : stores_) s = std::make_unique<watch::object_store>(texts);
+        cluster::stores all{};
+        for (std::size_t i = 0; i < watch::kinds; ++i) all[i] = stores_[i].get();
+        known = std::make_unique<cluster>(texts, all, base::null_logger());
+        known->follow([this](watch::kind k) { return seen_[static_cast<std::size_t>(k)]; });
+        restart();
+        wakes = std::make_unique<relay>(*this);
+        for (const watch::kind k : watch::all_kinds()) {
+            intakes_.push_back(std::make_unique<watch::intake>(k, known->store(k), texts, *wakes, base::null_logger(),
+                                                               &known->store(watch::kind::train_job)));
+        }
+    }
+
+    // A new process over the same cluster: nothing is remembered.
+    void restart() {
+        reconciler = std::make_unique<trainjob_reconciler>(
+            *known, *this, plugins::builtin{},
+            surroundings{.wall = [this] { return now; },
+                         .steady = [this] { return moment(now.time_since_epoch()); },
+                         .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
+                         .tell = [this](const event_note& e) { events.push_back(e.reason + ": " + e.note); }},
+            base::null_logger());
+        waker = std::make_unique<trainjob_wakes>(
+            *known, *reconciler, [this](key k, work) { queue.push_back(k); }, [](key, work) {});
+        for (const watch::kind k : watch::all_kinds()) waker->synced(k);
+    }
+
+    // --- what users and other controllers do
+    void apply_yaml(std::string_view yaml) {
+        api::arena memory;
+        const std::string text(yaml);
+        const auto document = api::parse_yaml(memory, text);
+        if (!document) throw std::runtime_error(document.error().message);
+        put(*document);
+    }
+    void patch(const std::string& label, std::string_view json) {
+        api::arena memory;
+        const auto change = api::parse_json_copy(memory, json);
+        const auto before = api::parse_json(memory, objects.at(label));
+        put(merged(memory, *before, *change));
+    }
+    void erase(const std::string& label) {
+        const std::string before = objects.at(label);
+        objects.erase(label);
+        pending_.push_back({label, with_version(before), true});
+    }
+    // Events reach the stores.
+    void deliver() {
+        while (!pending_.empty()) {
+            const auto [label, text, gone] = std::move(pending_.front());
+            pending_.pop_front();
+            watch::object_view view;
+            watch::intake& in = *intakes_[static_cast<std::size_t>(kind_of_label(label))];
+            ASSERT_TRUE(watch::decode_object(text, view, in.parts()));
+            seen_[static_cast<std::size_t>(kind_of_label(label))] = std::stoull(std::string(view.resource_version.raw));
+            if (gone) {
+                in.remove(view);
+            } else {
+                in.upsert(view);
+            }
+        }
+    }
+    // Delivers, and reconciles what was woken, until nothing moves. Failures are not repeated.
+    void settle() {
+        for (int i = 0; i < 50; ++i) {
+            deliver();
+            if (queue.empty()) return;
+            const key k = queue.front();
+            queue.pop_front();
+            std::erase(queue, k);
+            last = run_once(k, 9);
+        }
+        ADD_FAILURE() << "the reconciler does not come to rest";
+    }
+    outcome run_once(key k, unsigned failures = 0) {
+        asio::io_context loop;
+        return test::run(loop, reconciler->reconcile(k, failures));
+    }
+    outcome run_job(std::string_view name = "ns/job", unsigned failures = 0) {
+        return run_once({.name = texts.find(name), .kind = 0}, failures);
+    }
+
+    [[nodiscard]] api::ref object(api::arena& memory, const std::string& label) const {
+        const auto found = objects.find(label);
+        return found == objects.end() ? api::ref{} : *api::parse_json(memory, found->second);
+    }
+    // "True" of the TrainJob's condition; "-" without one.
+    [[nodiscard]] std::string condition(std::string_view type, std::string_view member = "status") const {
+        api::arena memory;
+        const auto job = object(memory, "TrainJob ns/job");
+        const auto c = job.get({"status", "conditions"}).find_by("type", type);
+        return std::string(c.get(member).as_string("-"));
+    }
+
+    // --- remote
+    [[nodiscard]] bool leading() const override { return leads; }
+    awaitable<base::result<std::string>> get(target at) override {
+        requests.push_back("get " + label_of(at));
+        const auto found = objects.find(label_of(at));
+        if (found == objects.end()) co_return missing();
+        co_return found->second;
+    }
+    awaitable<base::result<std::string>> apply(target at, std::string body) override {
+        requests.push_back("apply " + label_of(at));
+        if (auto e = refusal("apply " + label_of(at))) co_return base::fail(std::move(*e));
+        api::arena memory;
+        const auto wanted = api::parse_json(memory, body);
+        api::editor out = api::editor::of(memory, *wanted);
+        if (const auto before = objects.find(label_of(at)); before != objects.end()) {
+            const auto old = api::parse_json(memory, before->second);
+            if (const api::ref status = old->get("status")) out.set("status", status);
+            out.ensure_object("metadata").set("uid", old->get({"metadata", "uid"}));
+        }
+        put(out);
+        co_return objects.at(label_of(at));
+    }
+    awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource, std::string body) override {
+        requests.push_back("patch " + label_of(at) + (sub_resource.empty() ? "" : "/" + sub_resource));
+        if (auto e = refusal("patch " + label_of(at))) co_return base::fail(std::move(*e));
+        if (!objects.contains(label_of(at))) co_return missing();
+        patch(label_of(at), body);
+        co_return objects.at(label_of(at));
+    }
+    awaitable<base::result<>> remove(target at, std::string) override {
+        requests.push_back("delete " + label_of(at));
+        if (auto e = refusal("delete " + label_of(at))) co_return base::fail(std::move(*e));
+        if (objects.contains(label_of(at))) erase(label_of(at));
+        co_return base::result<>{};
+    }
+
+    // What was asked of the server since the last time.
+    std::vector<std::string> taken() { return std::exchange(requests, {}); }
+
+    watch::text_table texts;
+    std::unique_ptr<cluster> known;
+    std::unique_ptr<trainjob_reconciler> reconciler;
+    std::unique_ptr<trainjob_wakes> waker;
+    std::map<std::string, std::string> objects;  // "JobSet ns/job" → JSON
+    std::vector<std::string> requests;
+    std::vector<std::string> events;
+    std::deque<key> queue;
+    std::map<std::string, base::error> refusals;  // by request
+    outcome last;
+    bool leads = true;
+    api::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
+
+   private:
+    struct event {
+        std::string label;
+        std::string text;
+        bool gone = false;
+    };
+    struct relay final : watch::listener {
+        explicit relay(trainjob_world& w) : world(w) {}
+        void changed(const watch::object_change& what) override { world.waker->changed(what); }
+        void removed(watch::kind of, const watch::object_record& r) override { world.waker->removed(of, r); }
+        void synced(watch::kind) override {}
+        void missing(watch::kind) override {}
+        trainjob_world& world;
+    };
+    static std::unexpected<base::error> missing() {
+        base::error e = base::make_error(base::errc::status, "404");
+        e.http_status = 404;
+        return base::fail(std::move(e));
+    }
+    std::optional<base::error> refusal(const std::string& request) {
+        const auto found = refusals.find(request);
+        return found == refusals.end() ? std::nullopt : std::optional(found->second);
+    }
+    static std::string label_of(const target& at) {
+        std::string group = at.type->kind == "PodGroup" ? "." + std::string(at.type->group) : "";
+        return std::string(at.type->kind) + group + " " + at.ns + "/" + at.name;
+    }
+    static watch::kind kind_of_label(std::string_view label) {
+        const std::string_view kind = label.substr(0, label.find(' '));
+        for (const watch::kind k : watch::all_kinds())
+            if (watch::info_of(k).label == kind) return k;
+        throw std::runtime_error("no kind " + std::string(label));
+    }
+    std::string with_version(const std::string& text) {
+        api::arena memory;
+        api::editor out = api::editor::of(memory, *api::parse_json(memory, text));
+        out.ensure_object("metadata").set("resourceVersion", std::to_string(++version_));
+        return api::to_json(out);
+    }
+    // Stores an object as the server would; unchanged ones keep their version.
+    void put(api::ref document) {
+        api::arena memory;
+        api::editor out = api::editor::of(memory, api::deep_copy(memory, document));
+        api::editor meta = out.ensure_object("metadata");
+        const auto kind = out.get("kind").as_string();
+        std::string group;
+        if (kind == "PodGroup") {
+            const auto version = out.get("apiVersion").as_string();
+            group = "." + std::string(version.substr(0, version.find('/')));
+        }
+        const std::string label = std::string(kind) + group + " " + std::string(meta.get("namespace").as_string()) +
+                                  "/" + std::string(meta.get("name").as_string());
+        const auto before = objects.find(label);
+        meta.set_default("uid", uid());
+        meta.set_default("creationTimestamp", api::format_time(std::chrono::floor<std::chrono::seconds>(now)));
+        if (before != objects.end()) {
+            const auto old = api::parse_json(memory, before->second);
+            meta.set("creationTimestamp", old->get({"metadata", "creationTimestamp"}));
+            meta.set("resourceVersion", old->get({"metadata", "resourceVersion"}));
+            if (equal(*old, out)) return;
+        }
+        objects[label] = with_version(api::to_json(out));
+        pending_.push_back({label, objects[label]});
+    }
+    std::string uid() {
+        char text[40];
+        std::snprintf(text, sizeof text, "00000000-0000-4000-8000-%012d", ++uids_);
+        return text;
+    }
+
+    std::array<std::unique_ptr<watch::object_store>, watch::kinds> stores_;
+    std::vector<std::unique_ptr<watch::intake>> intakes_;
+    std::unique_ptr<relay> wakes;
+    std::deque<event> pending_;
+    std::array<std::uint64_t, watch::kinds> seen_{};
+    std::uint64_t version_ = 100;
+    int uids_ = 0;
+};
+
+}  // namespace cotrain::reconcile
