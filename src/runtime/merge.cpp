@@ -26,6 +26,9 @@ bool is_directive(std::string_view key) {
            key.starts_with(delete_directive);
 }
 
+// As a whole a directive: where there is nothing to replace or delete, it means nothing.
+bool is_directed(ref value) { return value.is_object() && value.contains(patch_directive); }
+
 item_list to_list(ref array) { return {array.items().begin(), array.items().end()}; }
 
 class merger {
@@ -61,7 +64,7 @@ ref merger::cleaned(ref patch) {
         item_list items;
         bool changed = false;
         for (const ref item : patch.items()) {
-            if (item.is_object() && item.contains(patch_directive)) {
+            if (is_directed(item)) {
                 changed = true;
                 continue;
             }
@@ -73,7 +76,7 @@ ref merger::cleaned(ref patch) {
     if (!patch.is_object()) return patch;
     editor out;
     for (const auto& m : patch.members()) {
-        const bool drop = m.value.is_null() || is_directive(m.key());
+        const bool drop = m.value.is_null() || is_directive(m.key()) || is_directed(m.value);
         const ref after = drop ? ref{} : cleaned(m.value);
         if (!drop && after.same(m.value)) continue;
         if (!out) {
@@ -163,6 +166,10 @@ base::result<ref> merger::member(editor& target, std::string_view key, ref patch
     }
     const ref original = target.get(key);
     base::result<ref> merged = patch;
+    if (original.type() != patch.type() && is_directed(patch)) {
+        target.remove(key);
+        return ref{};
+    }
     if (original.type() != patch.type() || !patch.is_container()) {
         merged = cleaned(patch);
     } else if (patch.is_object()) {

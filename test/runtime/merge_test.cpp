@@ -42,6 +42,10 @@ INSTANTIATE_TEST_SUITE_P(
                                "{'nodeSelector':{'c':'d'}}"},
                     merge_case{"null_of_nothing_leaves_no_trace", pods, "{}", "{'affinity':{'nodeAffinity':null}}",
                                "{'affinity':{}}"},
+                    merge_case{"a_directive_over_nothing_means_nothing", pods, "{}",
+                               "{'nodeSelector':{'$patch':'replace','a':'b'},'affinity':{'nodeAffinity':"
+                               "{'$patch':'delete'}}}",
+                               "{'affinity':{}}"},
                     merge_case{"maps_unite", pods, "{'nodeSelector':{'a':'1','b':'2'}}", "{'nodeSelector':{'b':'3'}}",
                                "{'nodeSelector':{'a':'1','b':'3'}}"},
                     merge_case{"unknown_objects_unite", pods, "{'future':{'x':{'a':1}}}", "{'future':{'x':{'b':2}}}",
