@@ -122,7 +122,8 @@ base::result<defaulted> default_train_job(api::arena& memory, ref document, ref 
         return base::fail(base::errc::invalid, "TrainJob: spec.trainer." + outcome.fail().error().message);
     }
 
-    if (!document.get("metadata").is_object()) {
+    if (!document.get("metadata").is_object()) {  // the API server sends no such object
+        if (untouched) return defaulted{document, {}};
         return base::fail(base::errc::invalid, "TrainJob: metadata: expected an object");
     }
     json_patch out(memory, document);
