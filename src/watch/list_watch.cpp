@@ -13,6 +13,8 @@ namespace {
 constexpr unsigned stream_failures_max = 3;
 // A list whose later pages expire so often in a row is asked for in one piece.
 constexpr unsigned expired_pages_max = 2;
+// A page above the bound of answers is asked for again with its items divided by this.
+constexpr std::uint32_t page_shrink = 8;
 // A place in history that the server fails to resume from so often in a row is given up.
 constexpr unsigned resume_failures_max = 4;
 
@@ -68,7 +70,8 @@ list_watch::action list_watch::next(moment now, base::random_source& random) {
     }
     if (!rest_chosen_) {
         // Drawn even where it is not waited for, so that quick failures in a row do slow down.
-        const auto delay = backoff_.next(random);
+        auto delay = backoff_.next(random);
+        if (missing_) delay = std::min(delay, options_.missing_wait_max);
         rest_until_ = now + std::max(rest_short_ ? std::chrono::milliseconds(0) : delay, at_least_);
         rest_chosen_ = true;
     }
@@ -103,7 +106,7 @@ list_watch::action list_watch::list_page(bool begins) {
     a.until = moment::max();
     a.begins = begins;
     a.continue_token = token_;
-    a.limit = expired_pages_ >= expired_pages_max ? 0 : options_.page_items;
+    a.limit = expired_pages_ >= expired_pages_max ? 0 : page_items_;
     return a;
 }
 
@@ -217,6 +220,10 @@ void list_watch::list_failed(restart_reason why, const base::error& e) {
     const bool retry_page = later_page && why != restart_reason::expired && why != restart_reason::missing &&
                             why != restart_reason::refused && why != restart_reason::garbled;
     if (later_page && !retry_page) ++expired_pages_;
+    if (why == restart_reason::too_large) {
+        page_items_ = std::max(1U, page_items_ / page_shrink);
+        expired_pages_ = 0;  // one piece would be larger still
+    }
     const bool first = backoff_.attempts() == 0;
     restart(why, retry_page ? plan::page : plan::picture, e.message,
             e.retry_after.value_or(std::chrono::milliseconds(0)));

@@ -40,6 +40,7 @@ struct list_watch_options {
     std::chrono::seconds initial_idle{60};    // silence while the initial state streams in
     std::chrono::seconds initial_max{180};    // until its end has to be there
     std::chrono::seconds retry_after_max{60};
+    std::chrono::milliseconds missing_wait_max{5'000};  // a kind that was missing is noticed within this
     base::backoff_policy backoff{std::chrono::milliseconds(500), std::chrono::milliseconds(30'000), 2.0, 0.5};
     bool stream_initial_state = true;  // try WatchList (KEP-3157) first
 };
@@ -73,7 +74,8 @@ class list_watch {
         bool close = false;     // close the watch and report nothing more of it
     };
 
-    explicit list_watch(list_watch_options options) : options_(options), streams_(options.stream_initial_state) {
+    explicit list_watch(list_watch_options options)
+        : options_(options), page_items_(options.page_items), streams_(options.stream_initial_state) {
         backoff_ = base::backoff(options.backoff);
     }
 
@@ -122,6 +124,7 @@ class list_watch {
     moment picture_until_{};  // the end of the initial events has to be there
     std::string version_;
     std::string token_;
+    std::uint32_t page_items_;  // fewer than asked for by the options once a page was too large
     bool streams_;
     bool synced_ = false;
     bool missing_ = false;

@@ -444,5 +444,18 @@ TEST(list_watch, ends_with_the_servers_state_whatever_happened) {
     EXPECT_GT(pictures, 1500);
 }
 
+TEST(list_watch, looks_often_for_a_kind_that_is_missing) {
+    machine t;
+    for (int i = 0; i < 30; ++i) {
+        const auto a = t.after_rest();
+        ASSERT_EQ(a.what, ask::watch);
+        t.m->failed(status(404, "NotFound"), t.now);
+        const auto rest = t.next();
+        ASSERT_EQ(rest.what, ask::wait);
+        EXPECT_LE(rest.until - t.now, 5s);
+    }
+    EXPECT_TRUE(t.m->missing());
+}
+
 }  // namespace
 }  // namespace cotrain::watch

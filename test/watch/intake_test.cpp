@@ -1,0 +1,137 @@
+// What comes of decoded objects: records, and what the listener is told, kind by kind.
+#include "watch/intake.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "support/watch_samples.hpp"
+#include "watch/taking.hpp"
+
+namespace cotrain::watch {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+TEST(intake, tells_what_changed) {
+    taking t(kind::train_job);
+    test::sample_job job;
+    t.take(test::running_train_job(job));
+    EXPECT_THAT(t.said(), ElementsAre("TrainJob team-a/torch-000123 changed added"));
+    job.resource_version = "81235";
+    t.take(test::running_train_job(job));
+    EXPECT_THAT(t.said(), IsEmpty()) << "nothing that matters changed";
+    job.active = 3;
+    job.resource_version = "81236";
+    t.take(test::running_train_job(job));
+    EXPECT_THAT(t.said(), ElementsAre("TrainJob team-a/torch-000123 changed status"));
+    job.runtime = "other";
+    job.resource_version = "81237";
+    t.take(test::running_train_job(job));
+    EXPECT_THAT(t.said(), ElementsAre("TrainJob team-a/torch-000123 changed spec from "
+                                      "ClusterTrainingRuntime//torch-distributed"));
+    t.take(test::running_train_job(job), true);
+    t.take(test::running_train_job(job), true);
+    EXPECT_THAT(t.said(), ElementsAre("TrainJob team-a/torch-000123 removed"));
+    EXPECT_EQ(t.store.size(), 0U);
+    EXPECT_EQ(t.texts.size(), 0U);
+}
+
+TEST(intake, tells_of_a_namesake_that_the_old_one_is_gone) {
+    taking t(kind::coscheduling_pod_group);
+    t.take(plain("a", "u-1", 5, "first"));
+    static_cast<void>(t.said());
+    t.take(plain("a", "u-2", 9, "second"));
+    EXPECT_THAT(t.said(), ElementsAre("PodGroup.scheduling.x-k8s.io ns/a removed",
+                                      "PodGroup.scheduling.x-k8s.io ns/a changed added replaced"));
+    t.take(plain("a", "u-1", 5, "first"));
+    t.take(plain("a", "u-1", 6, "first"), true);
+    EXPECT_THAT(t.said(), IsEmpty()) << "what is older than the namesake counts no more";
+    EXPECT_EQ(t.store.size(), 1U);
+}
+
+TEST(intake, tells_who_owned_an_object_before) {
+    taking t(kind::volcano_pod_group);
+    t.take(plain("a", "u-1", 5, "first"));
+    t.take(plain("a", "u-1", 6));
+    EXPECT_THAT(t.said(), ElementsAre("PodGroup.scheduling.volcano.sh ns/a changed added",
+                                      "PodGroup.scheduling.volcano.sh ns/a changed spec from ns/first"));
+}
+
+TEST(intake, keeps_secrets_and_config_maps_that_are_or_may_be_children) {
+    taking t(kind::secret);
+    t.take(plain("token", "u-1", 1));
+    EXPECT_EQ(t.store.size(), 0U);
+    t.take(plain("mine", "u-2", 2, "job"));
+    t.take(plain("job-mpi-ssh-auth", "u-3", 3));
+    EXPECT_THAT(t.said(), ElementsAre("Secret ns/mine changed added", "Secret ns/job-mpi-ssh-auth changed added"));
+    t.take(plain("mine", "u-2", 4));
+    EXPECT_THAT(t.said(), ElementsAre("Secret ns/mine removed")) << "it belongs to nobody of ours now";
+    t.take(plain("token", "u-1", 5), true);
+    EXPECT_THAT(t.said(), IsEmpty());
+    for (const std::string_view end :
+         {"runtime-snapshot", "mpi-hostfile", "flux-entrypoint", "flux-curve", "tls-config"})
+        EXPECT_TRUE(has_child_name("job-" + std::string(end)));
+    EXPECT_FALSE(has_child_name("kube-root-ca.crt"));
+}
+
+TEST(intake, finds_what_a_whole_picture_does_not_show) {
+    taking t(kind::limit_range);
+    t.take(plain("a", "u-1", 1));
+    t.take(plain("b", "u-2", 2));
+    static_cast<void>(t.said());
+    t.in.begin_picture();
+    t.take(plain("b", "u-2", 2));
+    t.take(plain("c", "u-3", 3));
+    t.in.end_picture();
+    EXPECT_THAT(t.said(), ElementsAre("LimitRange ns/c changed added", "LimitRange ns/a removed", "LimitRange synced"));
+    t.in.vanish();
+    EXPECT_THAT(t.said(), testing::UnorderedElementsAre("LimitRange ns/b removed", "LimitRange ns/c removed",
+                                                        "LimitRange missing"));
+    EXPECT_EQ(t.store.size(), 0U);
+}
+
+TEST(intake, keeps_no_body_of_job_sets_of_which_nothing_is_wanted) {
+    test::sample_job job;
+    job.terminal = "Complete";
+    job.active = 0;
+    job.succeeded = 4;
+    taking t(kind::job_set);
+    t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "90"));
+    const auto at = t.store.find(job.ns, job.name);
+    ASSERT_TRUE(at);
+    EXPECT_NE(t.store.body(*at), nullptr) << "its TrainJob is not known";
+
+    object_view view;
+    train_job_reader reader;
+    projector project;
+    ASSERT_TRUE(decode_object(test::running_train_job(job), view, &reader));
+    t.jobs.upsert(project.train_job(view, reader));
+    t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "91"));
+    EXPECT_EQ(t.store.body(*at), nullptr) << "the job has finished and has these counts";
+    job.succeeded = 3;
+    t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "92"));
+    EXPECT_NE(t.store.body(*at), nullptr) << "the job has other counts";
+    job.uid = "6f1c9a52-8a7e-4d0b-9d5c-0123456789ff";
+    job.succeeded = 4;
+    t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "93"));
+    EXPECT_NE(t.store.body(*at), nullptr) << "another job owns it";
+    t.take(plain("foreign", "u-9", 94, "", R"(,"spec":{"suspend":true,"replicatedJobs":[]})"));
+    EXPECT_EQ(t.store.body(*t.store.find("ns", "foreign")), nullptr);
+}
+
+TEST(intake, keeps_what_it_could_read_of_an_object_that_is_not_as_it_should_be) {
+    taking t(kind::train_job);
+    t.take(plain("odd", "u-1", 1, "", R"(,"spec":{"suspend":"yes","runtimeRef":{"name":"r"}})"));
+    EXPECT_THAT(t.said(), ElementsAre("TrainJob ns/odd changed added"));
+    EXPECT_EQ(t.in.malformed(), 1U);
+    ASSERT_EQ(t.log.size(), 1U);
+    EXPECT_THAT(t.log[0], testing::AllOf(testing::HasSubstr("an object is not as its kind should be"),
+                                         testing::HasSubstr(R"("name":"odd")"), testing::HasSubstr("spec: expected")));
+    t.take(plain("odd", "u-1", 2, "", R"(,"spec":{"suspend":"yes","runtimeRef":{"name":"r"}})"));
+    EXPECT_EQ(t.log.size(), 1U) << "said once for each change";
+    EXPECT_EQ(t.store.body(*t.store.find("ns", "odd"))->spec(), R"({"suspend":"yes","runtimeRef":{"name":"r"}})");
+}
+
+}  // namespace
+}  // namespace cotrain::watch
