@@ -150,14 +150,6 @@ ref ref::make_string(std::string_view text) {
     return {kind::string, text.data(), static_cast<std::uint32_t>(text.size()), plain};
 }
 
-ref ref::make_plain_string(std::string_view text) {
-    return {kind::string, text.data(), static_cast<std::uint32_t>(text.size()), true};
-}
-
-ref ref::make_number(std::string_view json_number) {
-    return {kind::number, json_number.data(), static_cast<std::uint32_t>(json_number.size()), true};
-}
-
 ref ref::make_int(arena& memory, std::int64_t value) {
     char digits[24];
     const auto end = std::to_chars(digits, digits + sizeof digits, value);

@@ -90,8 +90,12 @@ class ref {
     [[nodiscard]] static ref make_bool(bool value) { return {kind::boolean, nullptr, value ? 1U : 0U, false}; }
     [[nodiscard]] static ref make_string(std::string_view text);
     // As above for text that needs no escaping in JSON and is valid UTF-8.
-    [[nodiscard]] static ref make_plain_string(std::string_view text);
-    [[nodiscard]] static ref make_number(std::string_view json_number);
+    [[nodiscard]] static ref make_plain_string(std::string_view text) {
+        return {kind::string, text.data(), static_cast<std::uint32_t>(text.size()), true};
+    }
+    [[nodiscard]] static ref make_number(std::string_view json_number) {
+        return {kind::number, json_number.data(), static_cast<std::uint32_t>(json_number.size()), true};
+    }
     [[nodiscard]] static ref make_int(arena& memory, std::int64_t value);
     [[nodiscard]] static ref empty_object();
     [[nodiscard]] static ref empty_array();

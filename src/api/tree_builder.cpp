@@ -2,6 +2,7 @@
 #include "api/tree_builder.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <new>
 #include <numeric>
@@ -23,14 +24,21 @@ constexpr std::size_t search_max = 16;
 
 }  // namespace
 
-ref tree_builder::pop() {
-    const ref top = stack_.back();
-    stack_.pop_back();
-    return top;
+tree_builder::~tree_builder() {
+    if (stack_ != reinterpret_cast<ref*>(inline_)) std::free(stack_);
+}
+
+void tree_builder::grow() {
+    auto* const larger = static_cast<ref*>(std::malloc(capacity_ * 2 * sizeof(ref)));
+    if (larger == nullptr) throw std::bad_alloc();
+    std::memcpy(static_cast<void*>(larger), stack_, size_ * sizeof(ref));
+    if (stack_ != reinterpret_cast<ref*>(inline_)) std::free(stack_);
+    stack_ = larger;
+    capacity_ *= 2;
 }
 
 std::span<const member> tree_builder::members(std::size_t mark) const {
-    return {reinterpret_cast<const member*>(stack_.data() + mark), (stack_.size() - mark) / 2};
+    return {reinterpret_cast<const member*>(stack_ + mark), (size_ - mark) / 2};
 }
 
 std::vector<std::size_t> tree_builder::by_name(std::size_t mark) const {
@@ -66,7 +74,7 @@ std::optional<std::size_t> tree_builder::first_duplicate(std::size_t mark) const
 bool tree_builder::drop_duplicates(std::size_t mark, keep which) {
     if (!first_duplicate(mark)) return false;
     const auto order = by_name(mark);
-    const std::span list(reinterpret_cast<member*>(stack_.data() + mark), order.size());
+    const std::span list(reinterpret_cast<member*>(stack_ + mark), order.size());
     std::size_t first = 0;
     for (std::size_t i = 1; i < order.size(); ++i) {
         if (!same_name(list[order[i]].name, list[order[first]].name)) {
@@ -77,7 +85,7 @@ bool tree_builder::drop_duplicates(std::size_t mark, keep which) {
         list[order[i]].value = ref{};
     }
     const auto dropped = std::ranges::remove_if(list, [](const member& m) { return !m.value; });
-    stack_.resize(stack_.size() - 2 * dropped.size());
+    size_ -= 2 * dropped.size();
     return true;
 }
 
@@ -95,7 +103,7 @@ ref tree_builder::close(kind k, std::size_t mark, std::string_view text) {
         body->text_bytes = static_cast<std::uint32_t>(text.size());
     }
     std::memcpy(body->slots, values.data(), values.size() * sizeof(ref));
-    stack_.resize(mark);
+    size_ = mark;
     return {k, body, 0, false};
 }
 

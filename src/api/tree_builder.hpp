@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -15,13 +16,18 @@ namespace cotrain::api {
 // Values of the containers that are still open lie on one stack, names and values of objects in turn.
 class tree_builder {
    public:
-    explicit tree_builder(arena& memory) : memory_(memory) { stack_.reserve(256); }
+    explicit tree_builder(arena& memory) : memory_(memory) {}
+    ~tree_builder();
+    tree_builder(const tree_builder&) = delete;
+    tree_builder& operator=(const tree_builder&) = delete;
 
-    [[nodiscard]] std::size_t mark() const { return stack_.size(); }
-    void push(ref v) { stack_.push_back(v); }
-    [[nodiscard]] ref pop();
+    [[nodiscard]] std::size_t mark() const { return size_; }
+    void push(ref v) {
+        if (size_ == capacity_) grow();
+        new (stack_ + size_++) ref(v);
+    }
     // What was pushed since `mark`.
-    [[nodiscard]] std::span<ref> since(std::size_t mark) { return std::span(stack_).subspan(mark); }
+    [[nodiscard]] std::span<ref> since(std::size_t mark) { return {stack_ + mark, size_ - mark}; }
 
     // Of the members pushed since `mark`, the first whose name occurred before.
     [[nodiscard]] std::optional<std::size_t> first_duplicate(std::size_t mark) const;
@@ -37,8 +43,15 @@ class tree_builder {
     [[nodiscard]] std::vector<std::size_t> by_name(std::size_t mark) const;
     [[nodiscard]] std::span<const member> members(std::size_t mark) const;
 
+    void grow();
+
+    static constexpr std::size_t inline_values = 256;  // enough for most documents without the heap
+
     arena& memory_;
-    std::vector<ref> stack_;
+    alignas(ref) std::byte inline_[inline_values * sizeof(ref)];
+    ref* stack_ = reinterpret_cast<ref*>(inline_);
+    std::size_t size_ = 0;
+    std::size_t capacity_ = inline_values;
 };
 
 }  // namespace cotrain::api

@@ -109,6 +109,17 @@ traits examine(std::string_view text) {
     return t;
 }
 
+// Most names and words: nothing to quote and too long to be a boolean or null.
+bool plainly_plain(std::string_view text) {
+    constexpr std::size_t word_bytes_max = 5;
+    const auto harmless = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '-' || c == '_' || c == '.' ||
+               c == '/';
+    };
+    if (text.size() <= word_bytes_max || is_digit(text[0]) || text[0] == '-' || text[0] == '.') return false;
+    return std::ranges::all_of(text, harmless);
+}
+
 // 1:30, which YAML 1.1 reads as a number to base 60, and dates.
 bool reads_as_time(std::string_view text) {
     std::size_t i = 0;
@@ -211,6 +222,10 @@ class yaml_writer {
     void string(std::string_view text, unsigned indent, bool is_key) {
         if (text.empty()) {
             out_ += "\"\"";
+            return;
+        }
+        if (plainly_plain(text)) {
+            out_ += text;
             return;
         }
         const traits t = examine(text);
