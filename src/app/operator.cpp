@@ -7,6 +7,7 @@
 #include <charconv>
 #include <csignal>
 
+#include "app/operator_metrics.hpp"
 #include "plugins/mpi_keys.hpp"
 
 namespace cotrain::app {
@@ -18,6 +19,7 @@ using watch::kind;
 
 constexpr auto write_time = 30s;        // of one write where no Lease sets the limit
 constexpr auto missing_reminder = 30s;  // between two lines about definitions that are not there
+constexpr auto look_pause = 20ms;       // between looks at the queue, at a term's beginning
 constexpr std::string_view default_namespace = "kubeflow-system";
 
 std::string host_name() {
@@ -54,6 +56,7 @@ reconcile::surroundings operator_process::make_surroundings() {
     return {.wall = [] { return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()); },
             .steady = [] { return std::chrono::steady_clock::now(); },
             .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
+            .ca_certificate = [this] { return servers_ ? servers_->ca_certificate() : std::string(); },
             .tell = [this](const reconcile::event_note& note) { events_->post(note); },
             .normal_events = config_.events.normal};
 }
@@ -80,6 +83,7 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       wakes_(
           cluster_, jobs_, [this](reconcile::key k, reconcile::work how) { job_controller_->add(k, how); },
           [this](reconcile::key k, reconcile::work how) { runtime_controller_->add(k, how); }),
+      lookup_(api, cluster_),
       signals_(loop),
       patience_(loop) {
     job_controller_ = std::make_unique<reconcile::controller>(
@@ -110,7 +114,31 @@ std::optional<std::chrono::milliseconds> operator_process::may_write() const {
     return std::max<std::chrono::milliseconds>(std::chrono::ceil<std::chrono::milliseconds>(left) - 1ms, 1ms);
 }
 
+bool operator_process::open_ports() {
+    const auto sync_trouble = [this] {
+        return informers_->is_ready() ? std::string() : std::string("not in sync with the cluster yet");
+    };
+    const auto stop_trouble = [this] { return stopping_ ? std::string("stopping") : std::string(); };
+    servers_ = std::make_unique<servers>(
+        servers_tools{.executor = loop_.get_executor(),
+                      .api = api_,
+                      .config = config_,
+                      .flags = flags_,
+                      .log = log_,
+                      .cluster = lookup_,
+                      .ready = {{"informers", sync_trouble}, {"running", stop_trouble}},
+                      .metrics = {[this](serve::exposition& to) { write_operator_metrics(to, *this, api_, config_); }},
+                      .state = [this] { return write_operator_state(*this, api_); }});
+    const auto open = servers_->start();
+    if (open) return true;
+    log_.error("a port cannot be opened", {{"error", open.error().message}});
+    exit_ = operator_exit::failed;
+    stop();
+    return false;
+}
+
 void operator_process::begin() {
+    if (!open_ports()) return;
     if (config_.election.enabled) {
         std::string ns = config_.election.ns.empty() ? api_.default_namespace() : config_.election.ns;
         if (ns.empty()) ns = default_namespace;
@@ -194,6 +222,14 @@ awaitable<void> operator_process::work_when_leading() {
     job_controller_->start();
     runtime_controller_->start();
     log_.info("leading", {{"election", leader_ != nullptr}});
+    const auto begun = std::chrono::steady_clock::now();
+    asio::steady_timer timer(loop_);
+    while (job_controller_->core().depth() != 0 || job_controller_->core().in_flight() != 0) {
+        timer.expires_after(look_pause);
+        if (const auto [error] = co_await timer.async_wait(use_tuple); error) co_return;
+    }
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
+    log_.info("every job was looked at", {{"duration", took.count()}});
 }
 
 // What is under way may finish, within reason; the Lease goes last, when nothing of ours writes any more.
@@ -209,6 +245,7 @@ awaitable<void> operator_process::wind_down() {
     co_await draining_.join();
     working_now_ = false;
     if (leader_ != nullptr) static_cast<void>(co_await leader_->stop(stop_patience / 4));
+    co_await servers_->stop();
     watching_.cancel();
     co_await watching_.join();
     co_await api_.stop();

@@ -8,8 +8,10 @@
 #include <optional>
 #include <string>
 
+#include "app/admission_lookup.hpp"
 #include "app/config.hpp"
 #include "app/config_flags.hpp"
+#include "app/servers.hpp"
 #include "base/log.hpp"
 #include "base/random.hpp"
 #include "base/signal.hpp"
@@ -56,6 +58,7 @@ class operator_process {
     [[nodiscard]] const reconcile::trainjob_reconciler& train_jobs() const { return jobs_; }
     [[nodiscard]] const reconcile::write_gate& writes() const { return gate_; }
     [[nodiscard]] const reconcile::controller_core& train_job_queue() const { return job_controller_->core(); }
+    [[nodiscard]] const reconcile::controller_core& runtime_queue() const { return runtime_controller_->core(); }
 
    private:
     // What a queue knows stays a text.
@@ -74,6 +77,8 @@ class operator_process {
     };
 
     void begin();
+    // Opens the ports; false, with exit_ set, when one cannot be had.
+    [[nodiscard]] bool open_ports();
     [[nodiscard]] awaitable<void> handle_signals();
     [[nodiscard]] awaitable<void> tell_missing();
     [[nodiscard]] awaitable<void> work_when_leading();
@@ -105,6 +110,8 @@ class operator_process {
     std::unique_ptr<reconcile::controller> runtime_controller_;
     reconcile::trainjob_wakes wakes_;
     std::unique_ptr<reconcile::leader> leader_;
+    admission_lookup lookup_;
+    std::unique_ptr<servers> servers_;
     asio::signal_set signals_;
     asio::steady_timer patience_;  // with what is under way at the end
     base::signal ended_;

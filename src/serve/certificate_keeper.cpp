@@ -36,7 +36,7 @@ certificate_keeper::certificate_keeper(asio::any_io_executor executor, kube::cli
       options_(std::move(options)),
       log_(log),
       tasks_(executor),
-      pause_(std::move(executor)) {}
+      pause_(tasks_.executor()) {}
 
 void certificate_keeper::start() {
     tasks_.spawn("certificates", keep());

@@ -105,11 +105,14 @@ const curve* curve_of(signature_kind kind) {
 std::string to_der(std::string_view raw, std::size_t bytes) {
     if (raw.size() != 2 * bytes) return {};
     const signature_ptr parts(ECDSA_SIG_new());
-    number_ptr r = number_of(raw.substr(0, bytes));
-    number_ptr s = number_of(raw.substr(bytes));
-    if (!parts || !r || !s || ECDSA_SIG_set0(parts.get(), r.get(), s.get()) != 1) return {};
-    static_cast<void>(r.release());
-    static_cast<void>(s.release());
+    if (!parts) return {};
+    BIGNUM* const r = number_of(raw.substr(0, bytes)).release();
+    BIGNUM* const s = number_of(raw.substr(bytes)).release();
+    if (ECDSA_SIG_set0(parts.get(), r, s) != 1) {
+        BN_free(r);
+        BN_free(s);
+        return {};
+    }
     unsigned char* der = nullptr;
     const int size = i2d_ECDSA_SIG(parts.get(), &der);
     if (size <= 0) return {};

@@ -62,8 +62,9 @@ awaitable<void> webhook_endpoint::answer(net::incoming request) {
 }
 
 awaitable<std::string> webhook_endpoint::review(hook which, std::string body) {
+    api::arena memory;
     admission::call one(which, std::move(body), now(), framework_, open_);
-    while (auto question = one.next()) one.tell(co_await cluster_.look_up(std::move(*question)));
+    while (auto question = one.next()) one.tell(co_await cluster_.look_up(std::move(*question), &memory));
     co_return one.finish();
 }
 

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "admission/webhook.hpp"
+#include "api/arena.hpp"
 #include "base/asio.hpp"
 #include "net/server.hpp"
 #include "serve/exposition.hpp"
@@ -17,7 +18,8 @@ namespace cotrain::serve {
 // Answers a review's questions about the cluster: from stores, or by asking the API server.
 class cluster_view {
    public:
-    [[nodiscard]] virtual awaitable<admission::answer> look_up(admission::question what) = 0;
+    // What the answer refers to is kept in `memory`, which lives as long as the review.
+    [[nodiscard]] virtual awaitable<admission::answer> look_up(admission::question what, api::arena* memory) = 0;
 
    protected:
     ~cluster_view() = default;

@@ -9,6 +9,7 @@
 #include <array>
 #include <boost/asio/cancel_after.hpp>
 #include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -37,6 +38,24 @@ std::string write_config(const std::string& text) {
     return name;
 }
 
+std::string free_port() {
+    asio::io_context loop(1);
+    const asio::ip::tcp::acceptor any(loop, {asio::ip::address_v4::loopback(), 0});
+    return std::to_string(any.local_endpoint().port());
+}
+
+// Several operators of one machine must not want the same ports, nor each other's certificates.
+std::string with_ports(std::string config) {
+    const auto add = [&config](std::string_view section, const std::string& line) {
+        if (!config.contains(section)) config.append(line).append("\n");
+    };
+    add("webhook:", "webhook: {host: 127.0.0.1, port: " + free_port() + "}");
+    add("metrics:", "metrics: {bindAddress: '0'}");
+    add("health:", "health: {healthProbeBindAddress: '0'}");
+    add("certManagement:", "certManagement: {enable: false}");
+    return config;
+}
+
 // In the child: only calls that are safe after fork.
 [[noreturn]] void become(const std::vector<char*>& words, int errors, pid_t parent) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -49,7 +68,7 @@ std::string write_config(const std::string& text) {
 }  // namespace
 
 operator_child::operator_child(asio::io_context& loop, std::string config, std::vector<std::string> flags)
-    : errors_(loop), config_file_(write_config(config)) {
+    : errors_(loop), config_file_(write_config(with_ports(std::move(config)))) {
     std::vector<std::string> words{COTRAIN_BINARY, "operator", "--config=" + config_file_,
                                    "--kubeconfig=" + test_variable("COTRAIN_TEST_KUBECONFIG")};
     for (std::string& f : flags) words.push_back(std::move(f));

@@ -1,0 +1,194 @@
+// Which server has which limits and answers with what.
+#include "app/servers.hpp"
+
+#include <utility>
+
+#include "app/config_tls.hpp"
+#include "kube/find_config.hpp"
+#include "serve/process_metrics.hpp"
+
+namespace cotrain::app {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view default_namespace = "kubeflow-system";
+// Probes and scrapes are small and few.
+constexpr std::size_t small_body_bytes_max = 4096;
+constexpr std::size_t few_connections = 64;
+
+std::string operator_namespace(const kube::client& api) {
+    const std::string& ns = api.default_namespace();
+    return ns.empty() ? std::string(default_namespace) : ns;
+}
+
+serve::certificate_names certificate_names_of(const configuration& config, const std::string& ns) {
+    const std::string host = config.certificates.service + "." + ns + ".svc";
+    serve::certificate_names out{.hosts = {host, host + ".cluster.local"}};
+    // Outside of a cluster the API server reaches us by an address.
+    if (kube::surroundings::of_process().service_host.empty()) out.addresses = {"127.0.0.1"};
+    return out;
+}
+
+net::server_options small_server(const listen_address& at) {
+    net::server_options out;
+    out.address = at.host;
+    out.port = at.port;
+    out.connections_max = few_connections;
+    out.body_bytes_max = small_body_bytes_max;
+    out.request = 5s;
+    out.idle = 60s;
+    return out;
+}
+
+serve::probe probe_at(const std::string& name, std::vector<serve::check> checks) {
+    return {.path = "/" + name, .checks = std::move(checks)};
+}
+
+}  // namespace
+
+servers::servers(servers_tools tools)
+    : tools_(std::move(tools)),
+      certificate_(to_server_options(tools_.config.tls)),
+      webhooks_(tools_.cluster, {.mutable_while_suspended = tools_.config.effective_gates().mutable_while_suspended,
+                                 .ttl = tools_.config.effective_gates().train_job_ttl}),
+      guard_(tools_.api, tools_.log) {
+    const health_config& health = tools_.config.health;
+    const serve::check ping{"ping", [] { return std::string(); }};
+    std::vector<serve::check> ready = tools_.ready;
+    ready.push_back({"certificates", [this] { return certificate_trouble(); }});
+    // The ecosystem's paths work whatever else is configured.
+    probes_ = {probe_at("healthz", {ping}), probe_at("readyz", ready)};
+    if (health.liveness != "healthz") probes_.push_back(probe_at(health.liveness, {ping}));
+    if (health.readiness != "readyz") probes_.push_back(probe_at(health.readiness, ready));
+    sources_ = tools_.metrics;
+    sources_.emplace_back([this](serve::exposition& to) { write_metrics(to); });
+    sources_.emplace_back(serve::write_process_metrics);
+}
+
+std::string servers::certificate_trouble() const {
+    if (!certificate_.ready()) return "there is no serving certificate yet";
+    if (keeper_ && !keeper_->settled()) return "the certificates are not saved yet";
+    return {};
+}
+
+net::server_options servers::secured(net::server_options options) const {
+    options.tls = [this] { return certificate_.context(); };
+    return options;
+}
+
+base::result<> servers::listen(std::string_view what, net::server_options options, net::request_handler handler) {
+    auto made = std::make_unique<net::server>(tools_.executor, std::move(options), std::move(handler), tools_.log);
+    if (auto started = made->start(); !started) return base::fail(std::move(started.error()).during(what));
+    tools_.log.info("serving", {{"what", what}, {"port", std::int64_t{made->port()}}});
+    servers_.push_back({std::string(what), std::move(made)});
+    return {};
+}
+
+void servers::keep_certificates() {
+    const configuration& config = tools_.config;
+    if (config.certificates.managed) {
+        const std::string ns = operator_namespace(tools_.api);
+        keeper_ = std::make_unique<serve::certificate_keeper>(
+            tools_.executor, tools_.api, certificate_,
+            serve::keeper_options{
+                .ns = ns, .secret = config.certificates.secret, .names = certificate_names_of(config, ns)},
+            tools_.log);
+        keeper_->start();
+        return;
+    }
+    const std::string& given = tools_.flags.webhook_cert_dir;
+    files_ = std::make_unique<serve::certificate_files>(tools_.executor, certificate_,
+                                                        given.empty() ? default_cert_dir() : given, tools_.log);
+    files_->start();
+}
+
+base::result<> servers::start() {
+    const configuration& config = tools_.config;
+    if (config.health.bind.enabled) {
+        net::server_options options = small_server(config.health.bind);
+        options.plain_http1 = true;
+        auto up = listen("health", options, [this](net::incoming in) { return answer_health(std::move(in)); });
+        if (!up) return up;
+    }
+    if (config.metrics.bind.enabled) {
+        net::server_options options = small_server(config.metrics.bind);
+        options.plain_http1 = true;
+        if (config.metrics.secure) options = secured(options);
+        auto up = listen("metrics", options, [this](net::incoming in) { return answer_metrics(std::move(in)); });
+        if (!up) return up;
+    }
+    net::server_options reviews = secured(serve::webhook_endpoint::server_options());
+    reviews.address = config.webhook.host;
+    reviews.port = config.webhook.port;
+    auto up = listen("webhooks", reviews, [this](net::incoming in) { return webhooks_.answer(std::move(in)); });
+    if (!up) return up;
+    if (config.effective_gates().train_job_status) {
+        const rate_config& rate = config.status_server.rate;
+        progress_ = std::make_unique<serve::progress_endpoint>(
+            tools_.api, kube::rate_limit{rate.effective_qps(), rate.effective_burst()}, tools_.log);
+        net::server_options reports = secured(serve::progress_endpoint::server_options());
+        reports.address = {};
+        reports.port = config.status_server.port;
+        up = listen("progress reports", reports, [this](net::incoming in) { return progress_->answer(std::move(in)); });
+        if (!up) return up;
+    }
+    keep_certificates();
+    return {};
+}
+
+awaitable<void> servers::stop() {
+    if (progress_) progress_->stop();
+    for (const listening& each : servers_) co_await each.on->stop();
+    if (keeper_) co_await keeper_->stop();
+    if (files_) co_await files_->stop();
+}
+
+awaitable<void> servers::answer_health(net::incoming request) {
+    serve::send(request, serve::answer_probe(probes_, request.head()));
+    co_return;
+}
+
+awaitable<void> servers::answer_metrics(net::incoming request) {
+    const auto& head = request.head();
+    const std::string path(serve::split_target(head.path).path);
+    if (path != "/metrics" && path != "/debug/state") co_return serve::send(request, serve::not_found());
+    if (tools_.config.metrics.authentication) {
+        std::string credential(serve::bearer_token(net::find_header(head.headers, "authorization")));
+        const int verdict = co_await guard_.judge(std::move(credential), path);
+        if (verdict == 401) {
+            serve::reply who = serve::status_reply(401, "Unauthorized", "a bearer token is needed");
+            who.headers = {{"www-authenticate", "Bearer"}};
+            co_return serve::send(request, std::move(who));
+        }
+        if (verdict == 403)
+            co_return serve::send(request, serve::status_reply(403, "Forbidden", "may not get " + path));
+        if (verdict != 200)
+            co_return serve::send(request, serve::status_reply(503, "ServiceUnavailable", "try again later"));
+    }
+    if (path == "/metrics") co_return serve::send(request, serve::scrape(sources_, head));
+    if (!serve::only_reads(head)) co_return serve::send(request, serve::method_not_allowed("GET, HEAD"));
+    serve::send(request, {.content_type = "application/json", .body = tools_.state() + "\n"});
+}
+
+void servers::write_metrics(serve::exposition& to) const {
+    using serve::metric_type;
+    webhooks_.write_metrics(to);
+    to.single("certwatcher_read_certificate_total", metric_type::counter, "Total number of certificate reads.",
+              static_cast<double>(certificate_.reads()));
+    to.single("certwatcher_read_certificate_errors_total", metric_type::counter,
+              "Total number of certificate reads that failed.", static_cast<double>(certificate_.failures()));
+    to.family("cotrain_http_connections_open", metric_type::gauge, "Connections to our servers, by server.");
+    for (const listening& each : servers_)
+        to.sample({{"server", each.what}}, static_cast<double>(each.on->counters().connections_open));
+    to.family("cotrain_http_requests_total", metric_type::counter, "Requests that our servers took, by server.");
+    for (const listening& each : servers_)
+        to.sample({{"server", each.what}}, static_cast<double>(each.on->counters().requests));
+    to.family("cotrain_http_connections_refused_total", metric_type::counter,
+              "Connections beyond the bound of a server, by server.");
+    for (const listening& each : servers_)
+        to.sample({{"server", each.what}}, static_cast<double>(each.on->counters().refused_connections));
+}
+
+}  // namespace cotrain::app

@@ -1,0 +1,78 @@
+// All that the operator serves: webhooks, metrics and state, health, progress reports, and the certificates for them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "app/config.hpp"
+#include "app/config_flags.hpp"
+#include "base/asio.hpp"
+#include "base/log.hpp"
+#include "kube/client.hpp"
+#include "net/server.hpp"
+#include "serve/access_guard.hpp"
+#include "serve/certificate_files.hpp"
+#include "serve/certificate_keeper.hpp"
+#include "serve/health.hpp"
+#include "serve/progress_endpoint.hpp"
+#include "serve/scrape.hpp"
+#include "serve/served_certificate.hpp"
+#include "serve/webhook_endpoint.hpp"
+
+namespace cotrain::app {
+
+// What the servers need of the operator; all of it outlives them.
+struct servers_tools {
+    asio::any_io_executor executor;
+    kube::client& api;
+    const configuration& config;
+    const operator_flags& flags;
+    base::logger& log;
+    serve::cluster_view& cluster;
+    std::vector<serve::check> ready;             // beside the certificates
+    std::vector<serve::metrics_source> metrics;  // beside those of the servers themselves
+    std::function<std::string()> state;          // /debug/state, as JSON
+};
+
+class servers {
+   public:
+    explicit servers(servers_tools tools);
+
+    // Binds all ports; the error names the one that cannot be had.
+    [[nodiscard]] base::result<> start();
+    // Answers what was accepted.
+    [[nodiscard]] awaitable<void> stop();
+
+    // For pods that report their progress; empty until there is one.
+    [[nodiscard]] std::string ca_certificate() const { return keeper_ ? keeper_->current().ca_crt : std::string(); }
+    // Why not ready; empty when all is well.
+    [[nodiscard]] std::string certificate_trouble() const;
+
+   private:
+    [[nodiscard]] awaitable<void> answer_health(net::incoming request);
+    [[nodiscard]] awaitable<void> answer_metrics(net::incoming request);
+    [[nodiscard]] base::result<> listen(std::string_view what, net::server_options options,
+                                        net::request_handler handler);
+    [[nodiscard]] net::server_options secured(net::server_options options) const;
+    void keep_certificates();
+    void write_metrics(serve::exposition& to) const;
+
+    servers_tools tools_;
+    serve::served_certificate certificate_;
+    std::unique_ptr<serve::certificate_keeper> keeper_;
+    std::unique_ptr<serve::certificate_files> files_;
+    serve::webhook_endpoint webhooks_;
+    serve::access_guard guard_;
+    std::unique_ptr<serve::progress_endpoint> progress_;
+    std::vector<serve::probe> probes_;
+    std::vector<serve::metrics_source> sources_;
+    struct listening {
+        std::string what;
+        std::unique_ptr<net::server> on;
+    };
+    std::vector<listening> servers_;
+};
+
+}  // namespace cotrain::app
