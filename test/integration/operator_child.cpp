@@ -67,11 +67,11 @@ std::string with_ports(std::string config) {
 
 }  // namespace
 
-operator_child::operator_child(asio::io_context& loop, std::string config, std::vector<std::string> flags)
+operator_child::operator_child(asio::io_context& loop, std::string config, std::string kubeconfig)
     : errors_(loop), config_file_(write_config(with_ports(std::move(config)))) {
+    if (kubeconfig.empty()) kubeconfig = test_variable("COTRAIN_TEST_KUBECONFIG");
     std::vector<std::string> words{COTRAIN_BINARY, "operator", "--config=" + config_file_,
-                                   "--kubeconfig=" + test_variable("COTRAIN_TEST_KUBECONFIG")};
-    for (std::string& f : flags) words.push_back(std::move(f));
+                                   "--kubeconfig=" + kubeconfig};
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);

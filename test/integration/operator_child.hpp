@@ -15,8 +15,8 @@ namespace cotrain::test {
 
 class operator_child {
    public:
-    // Starts it against the API server of the test run. `config` is the text of a configuration file.
-    operator_child(asio::io_context& loop, std::string config, std::vector<std::string> flags = {});
+    // `config` is the text of a configuration file; without a kubeconfig it is the API server of the test run.
+    operator_child(asio::io_context& loop, std::string config, std::string kubeconfig = {});
     ~operator_child();
     operator_child(const operator_child&) = delete;
     operator_child& operator=(const operator_child&) = delete;

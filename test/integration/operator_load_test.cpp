@@ -1,0 +1,112 @@
+// Many jobs at once, and very large ones: what they cost the operator, counted by the kernel and the audit log.
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "integration/control.hpp"
+#include "integration/operator_scene.hpp"
+
+namespace cotrain::test {
+namespace {
+
+constexpr int jobs = 2000;
+constexpr auto torch_job = R"({"runtimeRef":{"name":"torch","kind":"TrainingRuntime"},"trainer":{"numNodes":4}})";
+
+std::string mpi_job(int nodes) {
+    return R"({"runtimeRef":{"name":"mpi","kind":"TrainingRuntime"},"trainer":{"numNodes":)" + std::to_string(nodes) +
+           "}}";
+}
+
+// Writes of operators in a namespace, by "verb resource[/subresource]", and their reads by "get …".
+std::map<std::string, int> tally(audit_log& log, const std::string& ns) {
+    std::map<std::string, int> out;
+    for (const audit_entry& e : log.read()) {
+        if (!e.by_operator() || e.ns != ns || e.is_lease()) continue;
+        ++out[e.verb + " " + e.resource + (e.sub_resource.empty() ? "" : "/" + e.sub_resource)];
+    }
+    return out;
+}
+
+TEST(operator_load, two_thousand_jobs_cost_two_applies_and_one_patch_each_and_a_restart_nothing) {
+    operator_scene scene("operator-load");
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        audit_log audit(test_variable("COTRAIN_TEST_AUDIT"));
+        EXPECT_TRUE(co_await s.start_operator());
+        const auto idle = s.child->used();
+        co_await s.create_many("job-", jobs, torch_job);
+        EXPECT_TRUE(co_await s.until_count(kinds::job_set, jobs));
+        const auto made = s.child->used();
+        std::map<std::string, int> expected{{"patch configmaps", jobs}, {"patch jobsets", jobs}};
+        EXPECT_EQ(tally(audit, s.ns), expected);
+
+        co_await s.complete_many("job-", jobs);
+        EXPECT_TRUE(co_await s.until(
+            kinds::train_job, [](const std::string& all) { return count_of(all, R"("type":"Complete")") == jobs; }));
+        const auto done = s.child->used();
+        expected = {{"patch trainjobs/status", jobs}};
+        EXPECT_EQ(tally(audit, s.ns), expected);
+
+        EXPECT_EQ(co_await s.child->stop(), 0);
+        EXPECT_TRUE(co_await s.start_operator());
+        EXPECT_EQ(tally(audit, s.ns), (std::map<std::string, int>{}));
+        const auto again = s.child->used();
+        std::printf(
+            "goal 3: 2 applies and 1 status patch a job, restart with %d finished jobs: 0 requests\n"
+            "goal 8: %.1f MiB resident idle, %.1f MiB anonymous (this build)\n"
+            "goal 9: %.2f KiB an active job, %.2f KiB a finished one after a restart, peak %.2f of steady (this "
+            "build)\n"
+            "goal 16: %.2f s of CPU per 1,000 jobs until the JobSets exist, %.2f s until Complete (this build)\n",
+            jobs, static_cast<double>(idle.resident) / (1 << 20), static_cast<double>(idle.anonymous) / (1 << 20),
+            (static_cast<double>(made.anonymous) - static_cast<double>(idle.anonymous)) / 1024 / jobs,
+            (static_cast<double>(again.anonymous) - static_cast<double>(idle.anonymous)) / 1024 / jobs,
+            static_cast<double>(again.peak) / static_cast<double>(again.resident),
+            (made.cpu_seconds - idle.cpu_seconds) * 1000 / jobs, (done.cpu_seconds - idle.cpu_seconds) * 1000 / jobs);
+    });
+}
+
+TEST(operator_load, unchanged_jobs_of_all_sorts_cost_no_write_after_a_restart) {
+    operator_scene scene("operator-restart");
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        EXPECT_TRUE(co_await s.start_operator());
+        const std::string suspended = R"(,"suspend":true})";
+        std::string torch = torch_job;
+        std::string mpi = mpi_job(3);
+        co_await s.create_many("torch-", 40, torch);
+        co_await s.create_many("mpi-", 40, mpi);
+        torch.replace(torch.size() - 1, 1, suspended);
+        mpi.replace(mpi.size() - 1, 1, suspended);
+        co_await s.create_many("torch-s-", 40, torch);
+        co_await s.create_many("mpi-s-", 40, mpi);
+        EXPECT_TRUE(co_await s.until_count(kinds::job_set, 160));
+        EXPECT_TRUE(co_await s.until(
+            kinds::train_job, [](const std::string& all) { return count_of(all, R"("type":"Suspended")") == 80; }));
+        EXPECT_EQ(co_await s.child->stop(), 0);
+        audit_log audit(test_variable("COTRAIN_TEST_AUDIT"));
+        EXPECT_TRUE(co_await s.start_operator());
+        int reads = 0;
+        for (const auto& [what, count] : tally(audit, s.ns)) {
+            EXPECT_EQ(what, "get configmaps") << count;
+            reads += count;
+        }
+        EXPECT_LE(reads, 80);  // snapshots of suspended jobs, once each
+    });
+}
+
+TEST(operator_load, a_job_of_five_thousand_nodes_is_four_requests_and_its_pod_group) {
+    operator_scene scene("operator-large");
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        audit_log audit(test_variable("COTRAIN_TEST_AUDIT"));
+        EXPECT_TRUE(co_await s.start_operator());
+        co_await s.create_jobs("large-", 0, 1, mpi_job(5000));
+        EXPECT_TRUE(co_await s.until_count(kinds::job_set, 1));
+        const std::string maps = co_await s.list(kinds::config_map);
+        EXPECT_EQ(count_of(maps, "slots=8\\n"), 5000);
+        EXPECT_TRUE(maps.contains("large-0-node-0-4999.large-0 slots=8"));
+        const std::map<std::string, int> expected{
+            {"patch configmaps", 2}, {"patch secrets", 1}, {"patch podgroups", 1}, {"patch jobsets", 1}};
+        EXPECT_EQ(tally(audit, s.ns), expected);
+    });
+}
+
+}  // namespace
+}  // namespace cotrain::test
