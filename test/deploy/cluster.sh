@@ -1,0 +1,129 @@
+#!/usr/bin/env bash
+# The part of test.sh that needs an API server; KUBECONFIG leads to one of its own, whose objects nobody misses.
+set -euo pipefail
+. test/deploy/common.sh
+helm=$1 kubectl=$2 work=$3 checks=$4
+export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm HELM_NAMESPACE=$namespace
+
+kube() { "$kubectl" "$@"; }
+# until_true WHAT COMMAND…: for what controllers bring about
+until_true() {
+  local what=$1 deadline=$((SECONDS + 60))
+  shift
+  until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $deadline ] || fail "$what: not after 60 s"; done
+  passed
+}
+restrict() { kube label --overwrite namespace "$1" pod-security.kubernetes.io/{enforce,warn}=restricted; }
+can() { [ "$(kube auth can-i "$@" 2>/dev/null)" = yes ]; }
+operator=system:serviceaccount:$namespace:kubeflow-trainer-controller-manager
+
+check_definitions() {
+  must 'client-side apply of the definitions' kube apply -f deploy/crds
+  quiet 'server-side apply of the definitions' kube apply --server-side --force-conflicts -f deploy/crds
+  must 'the definitions are served' kube wait --for=condition=Established --timeout=60s -f deploy/crds
+}
+
+# What the API server says of all that chart and overlays come to.
+check_accepted() {
+  local file
+  kube create namespace $namespace
+  kube create namespace kubeflow
+  kube create namespace leases
+  for each in $namespace kubeflow; do restrict $each; done
+  # The Pod of `helm test` is admitted only beside its account, which a dry run does not make.
+  kube create serviceaccount kubeflow-trainer-controller-manager -n $namespace
+  for file in "$work"/*.yaml; do
+    case $(basename "$file") in config-* | monitored*) continue ;; esac
+    quiet "$(basename "$file")" kube apply --server-side --dry-run=server -f <(without_monitoring "$file")
+  done
+  kube delete serviceaccount kubeflow-trainer-controller-manager -n $namespace
+}
+# No Prometheus operator is there to define these.
+without_monitoring() { awk 'BEGIN { RS = "\n---\n"; ORS = RS } !/\napiVersion: monitoring\.coreos\.com/' <(echo; cat "$1"); }
+
+check_rights() {
+  must 'the operator may apply JobSets' can patch jobsets.jobset.x-k8s.io -n team --as $operator
+  must 'the operator may delete PodGroups' can delete podgroups.scheduling.x-k8s.io -n team --as $operator
+  must 'the operator may write status' can patch trainjobs --subresource=status -n team --as $operator
+  must 'the operator may read its certificate' can get secret/kubeflow-trainer-webhook-cert -n $namespace --as $operator
+  must 'the operator may renew its Lease' can update lease/trainer.kubeflow.org -n $namespace --as $operator
+  must_not "others' secrets" can get secrets -n team --as $operator
+  must_not "others' webhooks" can update mutatingwebhookconfiguration/other --as $operator
+  must_not 'Pods' can create pods -n team --as $operator
+  until_true 'edit covers TrainJobs' user_can edit create trainjobs.trainer.kubeflow.org
+  until_true 'view covers TrainJobs' user_can view list trainjobs.trainer.kubeflow.org
+  until_true 'admin covers runtimes' user_can admin create trainingruntimes.trainer.kubeflow.org
+  must_not 'view creates nothing' user_can view create trainjobs.trainer.kubeflow.org
+  must_not 'edit makes no runtimes' user_can edit create trainingruntimes.trainer.kubeflow.org
+}
+user_can() { can "$2" "$3" -n team --as "user-$1"; }
+
+# run_job NAME CONTAINERS: what the first of these containers of a hook's job does, with the job's rights
+run_job() {
+  local args
+  "$helm" get hooks kubeflow-trainer | awk -v name="  name: $1" 'BEGIN { RS = "---\n" } index($0, name "\n")' >"$work/config-job.yaml"
+  mapfile -t args < <(kube create --dry-run=client -f "$work/config-job.yaml" \
+    -o "jsonpath={range .spec.template.spec.$2[0].args[*]}{@}{'\n'}{end}" | sed "s#^/runtimes/#$work/config-#")
+  [ ${#args[@]} != 0 ] || return 1
+  kube --as=system:serviceaccount:$namespace:kubeflow-trainer-runtimes-installer "${args[@]}"
+}
+install_runtimes() {
+  kube get configmap kubeflow-trainer-runtimes-installer -n $namespace -o 'jsonpath={.data.runtimes\.yaml}' >"$work/config-runtimes.yaml"
+  must 'the installer applies' run_job kubeflow-trainer-runtimes-installer initContainers
+  must 'the installer prunes' run_job kubeflow-trainer-runtimes-installer containers
+}
+
+# The chart on an empty cluster, over itself, and away again. No kubelet runs the jobs of hooks: run_job does.
+check_release() {
+  local install=("$helm" upgrade --install kubeflow-trainer $chart --no-hooks)
+  kube delete -f deploy/crds --wait >/dev/null
+  kube create namespace team
+  for each in view edit admin; do kube create rolebinding "user-$each" -n team --clusterrole=$each --user="user-$each"; done
+  must 'helm install' "${install[@]}" --set runtimes.defaultEnabled=true,manager.replicas=2
+  must 'the definitions are served' kube wait --for=condition=Established --timeout=60s crd/clustertrainingruntimes.trainer.kubeflow.org
+  install_runtimes
+  must 'runtimes are there' kube get clustertrainingruntimes torch-distributed mlx-distributed torchtune-qwen2.5-1.5b
+  check_rights
+  kube get clusterrole kubeflow-trainer-controller-manager -o 'jsonpath={.rules}' >"$work/chart.rules"
+  kube patch secret kubeflow-trainer-webhook-cert -n $namespace -p '{"data":{"ca.crt":"Y2E="}}'
+  kube apply --server-side -f - <<<'{apiVersion: trainer.kubeflow.org/v1alpha1, kind: ClusterTrainingRuntime, metadata: {name: own, labels: {trainer.kubeflow.org/webhook-validation: disabled}}, spec: {mlPolicy: {numNodes: 1}, template: {spec: {replicatedJobs: []}}}}'
+  must 'helm upgrade' "${install[@]}" --set runtimes.torchDistributed.enabled=true,manager.logLevel=1
+  [ "$(kube get secret kubeflow-trainer-webhook-cert -n $namespace -o 'jsonpath={.data.ca\.crt}')" = Y2E= ] ||
+    fail 'helm upgrade: took the certificate away'
+  install_runtimes
+  [ "$(kube get clustertrainingruntimes -o name | sort | xargs)" = \
+    'clustertrainingruntime.trainer.kubeflow.org/own clustertrainingruntime.trainer.kubeflow.org/torch-distributed' ] ||
+    fail "helm upgrade: left $(kube get clustertrainingruntimes -o name | xargs)"
+  check_jobset_guard "${install[@]}"
+  must 'the runtimes go before the release' run_job kubeflow-trainer-runtimes-installer-cleanup containers
+  must 'helm uninstall' "$helm" uninstall --no-hooks kubeflow-trainer
+  must 'the definitions stay, and what is not ours' kube get clustertrainingruntimes own
+  must_refuse 'our runtimes' 'not found' kube get clustertrainingruntimes torch-distributed
+}
+
+# A release that brought JobSet along would lose it.
+check_jobset_guard() {
+  must 'JobSet of a subchart' kube create deployment jobset-controller -n $namespace --image=registry.k8s.io/jobset/jobset:v0.12.0
+  must 'its label' kube label deployment jobset-controller -n $namespace app.kubernetes.io/name=jobset
+  must 'its release' kube annotate deployment jobset-controller -n $namespace meta.helm.sh/release-name=kubeflow-trainer
+  must_refuse 'an upgrade that loses JobSet' 'helm.sh/resource-policy=keep' "$@"
+  must 'its policy' kube annotate deployment jobset-controller -n $namespace helm.sh/resource-policy=keep
+  must 'an upgrade that keeps JobSet' "$@" --set runtimes.torchDistributed.enabled=true
+}
+
+# The overlays on the same cluster, where the chart has been.
+check_overlays() {
+  quiet 'overlays/manager' kube apply --server-side --force-conflicts -f "$work/overlay-manager.yaml"
+  kube get clusterrole kubeflow-trainer-controller-manager -o 'jsonpath={.rules}' >"$work/overlay.rules"
+  must 'chart and base give the operator the same rights' diff "$work/chart.rules" "$work/overlay.rules"
+  # Nobody answers the webhooks here: only what is labelled passes.
+  quiet 'overlays/runtimes' kube apply --server-side --force-conflicts -f "$work/overlay-runtimes.yaml"
+  must_refuse 'a runtime without the label' 'validator.clustertrainingruntime.trainer.kubeflow.org' \
+    kube label clustertrainingruntime torch-distributed trainer.kubeflow.org/webhook-validation-
+}
+
+check_definitions >&2
+check_accepted >&2
+check_release >&2
+check_overlays >&2
+printf 'test/deploy: %s checks passed\n' "$checks"

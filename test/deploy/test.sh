@@ -1,0 +1,74 @@
+#!/usr/bin/env bash
+# What a cluster gets: the chart under many values, the overlays, the runtimes; then all of it against a real API server.
+#   test/deploy/test.sh [COTRAIN]   COTRAIN is the program (build/dev/cotrain)
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. test/deploy/common.sh
+cotrain=${1:-build/dev/cotrain}
+[ -x "$cotrain" ] || fail "$cotrain is missing: build it first, or name another"
+helm=$(test/deploy/build.sh | tail -n 1)
+bin=$(test/controlplane/build.sh base | tail -n 1)
+definitions=$(test/controlplane/build.sh path | tail -n 1)
+kubectl=$bin/kubectl
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+check_chart() {
+  local values name
+  must 'helm lint' "$helm" lint --strict $chart
+  for values in test/deploy/values/*.yaml; do
+    name=$(basename "$values" .yaml)
+    must "helm lint with $values" "$helm" lint --strict $chart -f "$values"
+    render_chart -f "$values" >"$work/$name.yaml" || fail "helm template with $values"
+    passed
+  done
+  for values in test/deploy/refused/*.yaml; do
+    must_refuse "$values" "$(sed -n '1s/^# says: //p' "$values")" render_chart -f "$values"
+  done
+}
+
+# The operator reads what the chart and the base write.
+check_configurations() {
+  local name
+  for name in $(cd test/deploy/values && ls -- *.yaml | sed 's/\.yaml$//'); do
+    sed -n '/^  controller_manager_config.yaml: |/,/^---/{s/^    //p}' "$work/$name.yaml" >"$work/config-$name.yaml"
+    must "the configuration of values/$name.yaml" "$cotrain" config --config="$work/config-$name.yaml"
+  done
+  must 'the configuration of base/manager' "$cotrain" config --config=deploy/base/manager/config.yaml
+}
+
+check_overlays() {
+  local overlay
+  for overlay in manager ha runtimes data-cache data-cache/namespace kubeflow-platform; do
+    "$kubectl" kustomize "deploy/overlays/$overlay" >"$work/overlay-${overlay//\//-}.yaml" 2>"$work/said" ||
+      { cat "$work/said" >&2; fail "overlays/$overlay"; }
+    passed
+  done
+  mkdir "$work/monitored"
+  printf 'resources: [%s]\ncomponents: [%s]\nnamespace: kubeflow-system\n' "$(realpath --relative-to="$work/monitored" deploy/overlays/manager)" \
+    "$(realpath --relative-to="$work/monitored" deploy/monitoring)" >"$work/monitored/kustomization.yaml"
+  must 'the component monitoring' "$kubectl" kustomize "$work/monitored"
+}
+
+# Every runtime is accepted, and a TrainJob on it comes out as a JobSet.
+check_runtimes() {
+  local wanted count
+  wanted=$(find deploy/runtimes -name '*-*.yaml' | wc -l)
+  must 'the runtimes are valid' "$cotrain" validate -f deploy/runtimes -f deploy/runtimes/data-cache
+  sed -n '/^  runtimes.yaml: |/,/^---/{s/^    //p}' "$work/everything.yaml" >"$work/config-runtimes.yaml"
+  must 'the runtimes of the chart are valid' "$cotrain" validate -f "$work/config-runtimes.yaml"
+  count=$(grep -c '^kind: ClusterTrainingRuntime$' "$work/config-runtimes.yaml")
+  [ "$count" = "$wanted" ] || fail "the chart brings $count of $wanted runtimes"
+  passed
+  must 'TrainJobs on the runtimes' "$cotrain" render -f deploy/runtimes -f deploy/runtimes/data-cache -f test/deploy/jobs.yaml -o json
+  count=$(grep -c '"kind":"JobSet"' "$work/said")
+  [ "$count" = "$wanted" ] || fail "test/deploy/jobs.yaml makes $count JobSets on $wanted runtimes"
+  passed
+}
+
+check_chart
+check_configurations
+check_overlays
+check_runtimes
+"$bin/controlplane" exec --with kcm --crds "$definitions/jobset.yaml" --crds "$definitions/podgroup-scheduler-plugins.yaml" -- \
+  test/deploy/cluster.sh "$helm" "$kubectl" "$work" "$checks"
