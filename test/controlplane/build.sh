@@ -10,11 +10,15 @@
 #   build.sh test          builds base and jobset (KUBEBUILDER_ASSETS or not), then runs the launcher's own tests
 #
 # COTRAIN_CACHE  where to (~/.cache/cotrain); COTRAIN_JOBS  compilers at the same time (one per processor)
+# COTRAIN_TEST_KUBERNETES=1.32  base with the kube-apiserver of that version (the module v1.32), in a directory of its
+#                own: the rest is the same
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
 jobs=${COTRAIN_JOBS:-$(nproc)}
+older=${COTRAIN_TEST_KUBERNETES:-}
+module=.
 work=
 builder=
 
@@ -65,11 +69,11 @@ show() {
     fi
 }
 
-# watched WHAT COMMAND...: runs the command in $here with progress read from its -v output, and explains a failure
+# watched WHAT COMMAND...: runs the command in $module with progress read from its -v output, and explains a failure
 watched() {
     local what=$1 began=$SECONDS fetched compiled total
     shift
-    (cd "$here" && exec setsid "$@") 2>>"$work/log" 9>&- &
+    (cd "$here/$module" && exec setsid "$@") 2>>"$work/log" 9>&- &
     builder=$!
     while kill -0 "$builder" 2>/dev/null; do
         fetched=$(grep -c '^go: downloading' "$work/log" || true)
@@ -157,6 +161,25 @@ build_base() {
     done
 }
 
+# build_older: a directory like bin, but with the older server
+build_older() {
+    local version key name beside=$dir/$older stamp=k8s.io/component-base/version
+    key=$(digest "$here/v$older"/{go.mod,go.sum,main.go})
+    version=$(awk '$1 == "k8s.io/kubernetes" { print $2; exit }' "$here/v$older/go.mod")
+    module=v$older
+    binary "kube-apiserver-$older-$key" "$key" . -ldflags \
+        "-s -w -X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${older#1.}"
+    module=.
+    mkdir -p "$beside"
+    for name in "$dir"/bin/*; do
+        [[ $name != */kube-apiserver-* ]] || continue
+        # Not a symbolic link where a program looks for others beside itself.
+        [[ -L $name ]] && ln -sfn "../bin/kube" "$beside/${name##*/}" || ln -f "$name" "$beside/${name##*/}"
+    done
+    ln -sfn "../bin/kube-apiserver-$older-$key" "$beside/kube-apiserver"
+    result=$beside
+}
+
 build_jobset() {
     build_definitions
     binary jobset "$(digest "$here"/go.{mod,sum})" sigs.k8s.io/jobset -ldflags '-s -w'
@@ -201,6 +224,10 @@ run_tests() {
 }
 
 usage() { say "$*"; exit 2; }
+[[ -z $older || -f $here/v$older/go.mod ]] ||
+    usage "COTRAIN_TEST_KUBERNETES=$older: there are $(cd "$here" && echo v1.* | sed 's/v//g'); unset it for the newest"
+[[ -z $older || -z ${KUBEBUILDER_ASSETS:-} ]] ||
+    usage "COTRAIN_TEST_KUBERNETES and KUBEBUILDER_ASSETS both name a kube-apiserver: unset one"
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || usage "COTRAIN_JOBS=$jobs: give a number of compilers"
 (($# > 0)) || set -- base
 for target; do
@@ -226,6 +253,7 @@ for target; do
     case $target in
     path) build_definitions; result=$dir/crds ;;
     test) run_tests; result= ;;
+    base) build_base; [[ -z $older ]] || build_older ;;
     *) "build_$target" ;;
     esac
 done

@@ -9,6 +9,7 @@
 #include <boost/asio/write.hpp>
 #include <cstdlib>
 #include <stdexcept>
+#include <string_view>
 
 #include "kube/find_config.hpp"
 
@@ -19,6 +20,11 @@ std::string test_variable(const char* name) {
     if (value == nullptr || *value == '\0')
         throw std::runtime_error(std::string(name) + " is not set: run these tests through './dev test'");
     return value;
+}
+
+bool older_server() {
+    const char* version = std::getenv("COTRAIN_TEST_KUBERNETES");
+    return version != nullptr && std::string_view(version) == "1.32";
 }
 
 kube::cluster_config real_cluster() {

@@ -83,20 +83,26 @@ std::string version_in(std::string_view event) {
 struct seen {
     std::set<std::string> versions;
     int resumed = 0;
-    bool ready = false;  // the initial state is over: every version from here on is seen
+    bool ready = false;  // every version from here on is seen
     std::string broke;
 };
 
 // The server ends a watch that falls behind, cleanly: it is resumed where it stopped, and must miss nothing.
 awaitable<void> watch_all(scene* s, seen* what) {
-    std::string from;
+    const auto begin = co_await s->api->list(configmaps, s->ns, {.limit = 1});
+    const auto head = begin ? read_list_head(begin->body) : base::fail(begin.error());
+    if (!head) {
+        what->broke = head.error().message;
+        co_return;
+    }
+    std::string from = head->resource_version;
     for (;; ++what->resumed) {
-        watch_options options{.resource_version = from, .send_initial_events = from.empty()};
-        auto stream = co_await s->api->watch(configmaps, s->ns, options);
+        auto stream = co_await s->api->watch(configmaps, s->ns, {.resource_version = from});
         if (!stream) {
             what->broke = stream.error().message;
             co_return;
         }
+        what->ready = true;
         for (;;) {
             auto event = co_await stream->next();
             if (!event) {
@@ -106,7 +112,6 @@ awaitable<void> watch_all(scene* s, seen* what) {
             if (!*event) break;
             from = version_in(**event);
             const bool bookmark = (*event)->starts_with("{\"type\":\"BOOKMARK\"");
-            what->ready = what->ready || bookmark;
             if (!bookmark) what->versions.insert(from);
         }
     }
