@@ -27,6 +27,15 @@ std::string host_name() {
     return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+// With progress reports, pods learn where to send them.
+plugins::builtin framework_of(const configuration& config, const kube::client& api) {
+    plugins::trainjob_status reports;
+    if (config.effective_gates().train_job_status) {
+        reports.server_url = "https://" + service_host(config, api) + ":" + std::to_string(config.status_server.port);
+    }
+    return plugins::builtin({}, {}, {}, {}, {}, {}, std::move(reports), {}, {}, {});
+}
+
 std::uint64_t number(const std::string& text) {
     std::uint64_t n = 0;
     std::from_chars(text.data(), text.data() + text.size(), n);
@@ -78,7 +87,7 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       gate_(api, [this] { return may_write(); }),
       events_(std::make_unique<reconcile::event_sink>(watching_, api, log,
                                                       std::string(api::names::reporting_controller), host_name())),
-      jobs_(cluster_, gate_, plugins::builtin{}, make_surroundings(), log),
+      jobs_(cluster_, gate_, framework_of(config_, api), make_surroundings(), log),
       runtimes_(cluster_, gate_, log),
       wakes_(
           cluster_, jobs_, [this](reconcile::key k, reconcile::work how) { job_controller_->add(k, how); },

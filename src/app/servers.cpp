@@ -23,8 +23,7 @@ std::string operator_namespace(const kube::client& api) {
     return ns.empty() ? std::string(default_namespace) : ns;
 }
 
-serve::certificate_names certificate_names_of(const configuration& config, const std::string& ns) {
-    const std::string host = config.certificates.service + "." + ns + ".svc";
+serve::certificate_names certificate_names_of(const std::string& host) {
     serve::certificate_names out{.hosts = {host, host + ".cluster.local"}};
     // Outside of a cluster the API server reaches us by an address.
     if (kube::surroundings::of_process().service_host.empty()) out.addresses = {"127.0.0.1"};
@@ -47,6 +46,15 @@ serve::probe probe_at(const std::string& name, std::vector<serve::check> checks)
 }
 
 }  // namespace
+
+std::string service_host(const configuration& config, const kube::client& api) {
+    return config.certificates.service + "." + operator_namespace(api) + ".svc";
+}
+
+std::string servers::ca_certificate() const {
+    if (keeper_) return keeper_->current().ca_crt;
+    return files_ ? files_->authority() : std::string();
+}
 
 servers::servers(servers_tools tools)
     : tools_(std::move(tools)),
@@ -92,8 +100,9 @@ void servers::keep_certificates() {
         const std::string ns = operator_namespace(tools_.api);
         keeper_ = std::make_unique<serve::certificate_keeper>(
             tools_.executor, tools_.api, certificate_,
-            serve::keeper_options{
-                .ns = ns, .secret = config.certificates.secret, .names = certificate_names_of(config, ns)},
+            serve::keeper_options{.ns = ns,
+                                  .secret = config.certificates.secret,
+                                  .names = certificate_names_of(service_host(config, tools_.api))},
             tools_.log);
         keeper_->start();
         return;

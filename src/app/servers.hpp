@@ -36,6 +36,9 @@ struct servers_tools {
     std::function<std::string()> state;          // /debug/state, as JSON
 };
 
+// The name of our Service inside of the cluster, which certificates are for.
+[[nodiscard]] std::string service_host(const configuration& config, const kube::client& api);
+
 class servers {
    public:
     explicit servers(servers_tools tools);
@@ -46,7 +49,7 @@ class servers {
     [[nodiscard]] awaitable<void> stop();
 
     // For pods that report their progress; empty until there is one.
-    [[nodiscard]] std::string ca_certificate() const { return keeper_ ? keeper_->current().ca_crt : std::string(); }
+    [[nodiscard]] std::string ca_certificate() const;
     // Why not ready; empty when all is well.
     [[nodiscard]] std::string certificate_trouble() const;
 

@@ -35,6 +35,7 @@ base::result<> certificate_files::look() {
     if (!key) return base::fail(key.error());
     auto used = serving_.use(*certificate, *key);
     if (!used) return base::fail(std::move(used.error()).during(directory_));
+    authority_ = kube::read_file(directory_ + "/ca.crt", file_bytes_max).value_or(std::string());
     return {};
 }
 

@@ -23,6 +23,8 @@ class certificate_files {
     [[nodiscard]] awaitable<void> stop();
     // One look; the error names the file.
     [[nodiscard]] base::result<> look();
+    // ca.crt, which may be missing: empty then.
+    [[nodiscard]] const std::string& authority() const { return authority_; }
 
    private:
     [[nodiscard]] awaitable<void> follow();
@@ -31,6 +33,7 @@ class certificate_files {
     std::string directory_;
     base::logger& log_;
     std::chrono::milliseconds look_every_;
+    std::string authority_;
     std::string told_;  // the trouble that was told last: once is enough
     base::task_group tasks_;
 };

@@ -13,6 +13,13 @@ constexpr std::string_view manager = "trainer-status";
 constexpr std::size_t all_reports_bytes_max = 16U << 20U;
 constexpr std::chrono::milliseconds report_time{10'000};
 
+// The API server's own words, without what we were doing.
+std::string_view verdict_of(std::string_view message) {
+    constexpr std::string_view before = ": 422 Invalid: ";
+    const auto at = message.find(before);
+    return at == std::string_view::npos ? message : message.substr(at + before.size());
+}
+
 reply internal() { return status_reply(500, "InternalError", "Internal error"); }
 
 }  // namespace
@@ -67,7 +74,8 @@ awaitable<reply> progress_endpoint::apply(reported_job job, progress_report repo
     if (done) co_return reply{.content_type = "application/json", .body = std::move(report.echo) + "\n"};
     const base::error& why = done.error();
     if (why.http_status == 404) co_return status_reply(404, "NotFound", "Train job not found");
-    if (why.http_status == 422 || why.http_status == 400) co_return status_reply(422, "Invalid", why.message);
+    if (why.http_status == 422 || why.http_status == 400)
+        co_return status_reply(422, "Invalid", verdict_of(why.message));
     log_.warn("a progress report could not be applied",
               {{"namespace", job.ns}, {"name", job.name}, {"error", why.message}});
     co_return internal();
