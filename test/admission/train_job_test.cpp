@@ -157,6 +157,20 @@ TEST_F(validator, patches_wait_until_no_job_is_active) {
     EXPECT_EQ(r.fields, std::vector<std::string>{"spec.runtimePatches"});
 }
 
+// What Kueue sends to admit a job and to stop it: suspension and its patch in one request.
+TEST_F(validator, a_queue_resumes_and_patches_in_one_request) {
+    constexpr std::string_view patch =
+        "runtimePatches: [{manager: kueue.x-k8s.io/manager, time: '2026-03-04T05:00:00Z', trainingRuntimeSpec: "
+        "{template: "
+        "{spec: {replicatedJobs: [{name: node, template: {spec: {template: {metadata: {labels: {a: b}}, spec: "
+        "{nodeSelector: {pool: gpu}, tolerations: [{key: gpu, operator: Exists}]}}}}}]}}}}]";
+    const ref waiting = job("suspend: true");
+    const ref admitted = job("suspend: false, " + std::string(patch));
+    EXPECT_TRUE(update(admitted, waiting).allowed);
+    EXPECT_TRUE(update(job("suspend: true"), admitted).allowed);
+    EXPECT_FALSE(update(job("suspend: false"), admitted).allowed) << "not while it runs";
+}
+
 TEST_F(validator, the_trainer_is_immutable_unless_the_gate_is_open) {
     const ref two = job("trainer: {numNodes: 2, image: i}, suspend: true");
     const ref three = job("trainer: {numNodes: 3, image: i}, suspend: true");
