@@ -20,7 +20,7 @@ operator=system:serviceaccount:$namespace:kubeflow-trainer-controller-manager
 check_definitions() {
   must 'client-side apply of the definitions' kube apply -f deploy/crds
   quiet 'server-side apply of the definitions' kube apply --server-side --force-conflicts -f deploy/crds
-  must 'the definitions are served' kube wait --for=condition=Established --timeout=60s -f deploy/crds
+  until_true 'the definitions are served' kube get clustertrainingruntimes,trainingruntimes,trainjobs -A
 }
 
 # What the API server says of all that chart and overlays come to.
@@ -80,7 +80,7 @@ check_release() {
   kube create namespace team
   for each in view edit admin; do kube create rolebinding "user-$each" -n team --clusterrole=$each --user="user-$each"; done
   must 'helm install' "${install[@]}" --set runtimes.defaultEnabled=true,manager.replicas=2
-  must 'the definitions are served' kube wait --for=condition=Established --timeout=60s crd/clustertrainingruntimes.trainer.kubeflow.org
+  until_true 'the definitions are served' kube get clustertrainingruntimes,trainingruntimes,trainjobs -A
   install_runtimes
   must 'runtimes are there' kube get clustertrainingruntimes torch-distributed mlx-distributed torchtune-qwen2.5-1.5b
   check_rights
@@ -111,6 +111,22 @@ check_jobset_guard() {
   must 'an upgrade that keeps JobSet' "$@" --set runtimes.torchDistributed.enabled=true
 }
 
+# A release of the chart that ours takes the place of, upgraded to ours, and back.
+check_swap() {
+  local values=runtimes.defaultEnabled=true selector
+  kube delete -f deploy/crds --wait >/dev/null
+  must 'the reference is installed' "$helm" install kubeflow-trainer "$work/reference" --no-hooks --set $values
+  selector=$(operator_selector)
+  must 'ours takes its place' "$helm" upgrade kubeflow-trainer $chart --no-hooks --set $values
+  [ "$(operator_selector)" = "$selector" ] || fail "selectors changed: $(operator_selector)"
+  must 'and back' "$helm" rollback kubeflow-trainer 1 --no-hooks
+  must_refuse "values of the other chart's defaults" '--reset-then-reuse-values' \
+    "$helm" upgrade kubeflow-trainer $chart --no-hooks --reuse-values
+  must 'and again' "$helm" upgrade kubeflow-trainer $chart --no-hooks --reset-then-reuse-values
+  must 'the end of it' "$helm" uninstall kubeflow-trainer --no-hooks
+}
+operator_selector() { kube get deployment kubeflow-trainer-controller-manager -n $namespace -o 'jsonpath={.spec.selector}'; }
+
 # The overlays on the same cluster, where the chart has been.
 check_overlays() {
   quiet 'overlays/manager' kube apply --server-side --force-conflicts -f "$work/overlay-manager.yaml"
@@ -125,5 +141,6 @@ check_overlays() {
 check_definitions >&2
 check_accepted >&2
 check_release >&2
+check_swap >&2
 check_overlays >&2
 printf 'test/deploy: %s checks passed\n' "$checks"

@@ -5,6 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . test/deploy/common.sh
 cotrain=${1:-build/dev/cotrain}
+PATH=$PATH:/usr/local/go/bin:${COTRAIN_CACHE:-$HOME/.cache/cotrain}/go/bin
 [ -x "$cotrain" ] || fail "$cotrain is missing: build it first, or name another"
 helm=$(test/deploy/build.sh | tail -n 1)
 bin=$(test/controlplane/build.sh base | tail -n 1)
@@ -66,9 +67,19 @@ check_runtimes() {
   passed
 }
 
+# The chart of the trainer that ours takes the place of, without its subcharts, which are not fetched.
+reference_chart() {
+  local from
+  from=$(cd test/controlplane && GOTOOLCHAIN=${GOTOOLCHAIN:-auto} go mod download -json github.com/kubeflow/trainer/v2 |
+    sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p')
+  cp -r --no-preserve=mode "${from:?the module of the reference cannot be had}/charts/kubeflow-trainer" "$work/reference"
+  sed -i '/^dependencies:/,/^$/d' "$work/reference/Chart.yaml"
+}
+
 check_chart
 check_configurations
 check_overlays
 check_runtimes
+reference_chart
 "$bin/controlplane" exec --with kcm --crds "$definitions/jobset.yaml" --crds "$definitions/podgroup-scheduler-plugins.yaml" -- \
   test/deploy/cluster.sh "$helm" "$kubectl" "$work" "$checks"
