@@ -252,7 +252,7 @@ void train_job_review::check_trainer(runtime::verdict& out) const {
 // The annotation is a part of spec.trainer that typed clients cannot read there, and as immutable.
 void train_job_review::check_word(runtime::verdict& out) const {
     if (creating() || job_->meta.deleting()) return;
-    const auto was = before_->meta.annotation(names::num_proc_annotation);
+    const auto was = before_->document.get({"metadata", "annotations", names::num_proc_annotation}).as_string();
     const auto is = job_->meta.annotation(names::num_proc_annotation);
     if (was == is) return;
     out.invalid("metadata.annotations[" + std::string(names::num_proc_annotation) + "]", is,
