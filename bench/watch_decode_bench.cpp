@@ -15,6 +15,8 @@ using namespace cotrain;
 
 void count(benchmark::State& state, std::size_t bytes) {
     state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * bytes));
+    state.counters["GB_per_s"] =
+        benchmark::Counter(static_cast<double>(state.iterations() * bytes) / 1e9, benchmark::Counter::kIsRate);
     state.counters["event_bytes"] = static_cast<double>(bytes);
 }
 
