@@ -32,7 +32,7 @@ struct server_options {
     std::size_t body_bytes_max = 4U << 20U;          // of one request; more is answered with 413
     std::size_t all_bodies_bytes_max = 256U << 20U;  // of all requests at once; more is answered with 503
     std::chrono::milliseconds handshake{10'000};
-    std::chrono::milliseconds request{60'000};  // from a request's head to the end of its body
+    std::chrono::milliseconds request{60'000};  // for a peer to send one, and to take what was answered
     std::chrono::milliseconds idle{180'000};    // without any stream
     std::chrono::milliseconds drain{4'000};     // grace for requests under way in stop()
 };

@@ -1,6 +1,7 @@
 // A connection of a server as the server and its requests see it, whatever protocol it speaks.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -61,8 +62,9 @@ struct incoming::state {
     std::string body;
     body_account account;
     time_point since{};
-    bool refused = false;  // answered already: the rest of its body is thrown away
-    bool handed = false;   // the handler has it
+    std::optional<time_point> answered;  // in full; the peer may not have taken it yet
+    bool refused = false;                // answered already: the rest of its body is thrown away
+    bool handed = false;                 // the handler has it
     base::signal writable;
     base::signal left;
 

@@ -57,8 +57,10 @@ awaitable<void> serving::write_loop() {
     while (!closed_) {
         session_.drain(outgoing_, write_batch_bytes);
         if (!outgoing_.empty() || wire_.owes()) {
-            if (co_await wire_.write(&outgoing_)) continue;
-            close();
+            writing_since_ = std::chrono::steady_clock::now();
+            const bool sent = (co_await wire_.write(&outgoing_)).has_value();
+            writing_since_.reset();
+            if (!sent) close();
         } else if ((leaving_ && streams_.empty()) || session_.finished() || session_.failure() != nullptr) {
             leave();
             co_await wire_.finish_writing();
@@ -92,12 +94,24 @@ void serving::tick(time_point now) {
     if (now - busy_ > options_.idle) shutdown();
     if (leaving_ && streams_.empty() && now - leaving_since_ > options_.drain) return close();
     if (lingering_since_ && now - *lingering_since_ > linger) return close();
+    if (writing_since_ && now - *writing_since_ > options_.request) return close();
     for (const auto& [key, request] : streams_) {
-        if (request->handed || now - request->since <= options_.request) continue;
+        if (!dawdles(*request, now)) continue;
         session_.cancel(request->stream);  // changes streams_: one a tick is enough
         kick();
         break;
     }
+}
+
+// Who sends a request bit by bit, or does not take its answer.
+bool serving::dawdles(const incoming::state& request, time_point now) const {
+    if (request.answered) return now - *request.answered > options_.request;
+    return !request.handed && now - request.since > options_.request;
+}
+
+void serving::mark_answered(h2::stream_key stream) {
+    const auto found = streams_.find(id(stream));
+    if (found != streams_.end()) found->second->answered = std::chrono::steady_clock::now();
 }
 
 void serving::on_head(h2::stream_key stream, h2::head head) {
@@ -125,6 +139,7 @@ void serving::refuse(incoming::state& request, int status) {
     request.body = {};
     request.account.set(0);
     session_.respond(request.stream, status, {}, true);
+    request.answered = std::chrono::steady_clock::now();
 }
 
 void serving::on_end(h2::stream_key stream, header_list) {
@@ -164,6 +179,7 @@ void serving::respond(h2::stream_key stream, int status, const header_list& head
         session_.write(stream, body);
         session_.finish(stream);
     }
+    mark_answered(stream);
     kick();
 }
 
@@ -180,6 +196,7 @@ bool serving::write(h2::stream_key stream, std::string_view bytes) {
 
 void serving::finish(h2::stream_key stream, const header_list& trailers) {
     session_.finish(stream, trailers);
+    mark_answered(stream);
     kick();
 }
 

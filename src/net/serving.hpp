@@ -42,6 +42,8 @@ class serving final : public server_link, public h2::events {
     void start_handlers();
     void leave();
     void refuse(incoming::state& request, int status);
+    void mark_answered(h2::stream_key stream);
+    [[nodiscard]] bool dawdles(const incoming::state& request, time_point now) const;
     void kick() { work_.notify_later(); }
     [[nodiscard]] awaitable<void> answer(std::shared_ptr<incoming::state> request);
 
@@ -59,6 +61,7 @@ class serving final : public server_link, public h2::events {
     time_point busy_{};                          // when a stream was last open
     bool leaving_ = false;                       // closes when the last stream ends …
     time_point leaving_since_{};                 // … or when the grace is over
+    std::optional<time_point> writing_since_;    // the peer takes its time
     std::optional<time_point> lingering_since_;  // our half is closed
     bool broken_ = false;                        // by the peer: what it sends now is thrown away
     bool closed_ = false;
