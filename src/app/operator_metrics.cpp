@@ -105,8 +105,9 @@ void write_client(exposition& to, const kube::client_statistics& seen, const std
         }
         if (!any) to.sample({{"code", "200"}, {"host", host}, {"method", method}}, 0);
     }
-    to.single("cotrain_throttle_wait_seconds_total", counter,
-              "Time that requests waited for the client's own rate limit.", seconds(seen.throttle.waited));
+    to.family("cotrain_throttle_wait_seconds", metric_type::summary,
+              "Time that requests waited for the client's own rate limit.");
+    to.summary({}, seconds(seen.throttle.waited), seen.throttle.waits);
     to.single("cotrain_request_retries_total", counter, "Attempts of requests after their first.",
               number(seen.retries));
     to.single("cotrain_connects_total", counter, "Connections made to the API server.", number(seen.wire.connects));

@@ -28,9 +28,10 @@ std::string_view to_text(metric_type type) {
     switch (type) {
         case metric_type::counter: return "counter";
         case metric_type::gauge: return "gauge";
-        case metric_type::histogram: break;
+        case metric_type::histogram: return "histogram";
+        case metric_type::summary: break;
     }
-    return "histogram";
+    return "summary";
 }
 
 }  // namespace
@@ -69,6 +70,11 @@ void exposition::histogram(labels with, std::span<const double> bounds, std::spa
     }
     line("_sum", with, {}, sum);
     line("_count", with, {}, static_cast<double>(below));
+}
+
+void exposition::summary(labels with, double sum, std::uint64_t count) {
+    line("_sum", with, {}, sum);
+    line("_count", with, {}, static_cast<double>(count));
 }
 
 void exposition::line(std::string_view suffix, labels with, std::string_view bound, double value) {

@@ -12,7 +12,7 @@
 namespace cotrain::serve {
 
 enum class text_format : std::uint8_t { prometheus, openmetrics };
-enum class metric_type : std::uint8_t { counter, gauge, histogram };
+enum class metric_type : std::uint8_t { counter, gauge, histogram, summary };
 
 using label = std::pair<std::string_view, std::string_view>;
 using labels = std::span<const label>;
@@ -31,6 +31,8 @@ class exposition {
                    std::span<const std::uint64_t> counts, double sum) {
         histogram(labels(with), bounds, counts, sum);
     }
+    // A summary without quantiles.
+    void summary(labels with, double sum, std::uint64_t count);
     // A family of one sample without labels.
     void single(std::string_view name, metric_type type, std::string_view help, double value) {
         family(name, type, help);

@@ -50,6 +50,13 @@ TEST(exposition, openmetrics_text) {
     EXPECT_THAT(text, EndsWith("\n# EOF\n"));
 }
 
+TEST(exposition, summaries_have_sum_and_count) {
+    exposition e(text_format::prometheus);
+    e.family("w_seconds", metric_type::summary, "Waits.");
+    e.summary({}, 1.5, 3);
+    EXPECT_THAT(e.finish(), EndsWith("# TYPE w_seconds summary\nw_seconds_sum 1.5\nw_seconds_count 3\n"));
+}
+
 TEST(exposition, numbers_that_are_none) {
     exposition e(text_format::prometheus);
     e.family("x", metric_type::gauge, "x");
