@@ -10,8 +10,7 @@
 #include "api/process_count.hpp"
 #include "api/schema/crd.hpp"
 #include "api/schema/typed.hpp"
-#include "runtime/normalise.hpp"
-#include "runtime/schema.hpp"
+#include "runtime/verdict.hpp"
 
 namespace cotrain::admission {
 namespace {
@@ -22,28 +21,6 @@ namespace names = api::names;
 
 ref patches_of(ref job) { return job.get({"spec", "runtimePatches"}); }
 
-// What a patch asks for in one spelling; absent where it asks for nothing.
-ref wish_of(api::arena& memory, ref patch) {
-    editor wish = editor::object(memory);
-    const ref job_set = patch.get({"trainingRuntimeSpec", "template"});
-    if (const ref metadata = job_set.get("metadata"); metadata.is_object()) {
-        if (const auto normal = runtime::normalise(memory, metadata, runtime::schema::object_meta, {})) {
-            if (!normal->empty()) wish.set("metadata", *normal);
-        }
-    }
-    if (const ref spec = job_set.get("spec"); spec.is_object()) {
-        if (const auto normal = runtime::normalise(memory, spec, runtime::schema::job_set_spec_patch, {})) {
-            if (!normal->empty()) wish.set("spec", *normal);
-        }
-    }
-    return wish;
-}
-
-bool same_wish(api::arena& memory, ref a, ref b) {
-    if (equal(a.get("trainingRuntimeSpec"), b.get("trainingRuntimeSpec"))) return true;
-    return equal(wish_of(memory, a), wish_of(memory, b));
-}
-
 // A patch that an update leaves alone keeps its time; one that it changes gets a new one, whatever the client says.
 void stamp_patches(api::arena& memory, json_patch& out, ref document, ref before, std::string_view now) {
     const ref list = patches_of(document);
@@ -53,7 +30,7 @@ void stamp_patches(api::arena& memory, json_patch& out, ref document, ref before
         const ref given = patch.get("time");
         const ref old = patches_of(before).find_by("manager", patch.get("manager").as_string());
         ref wanted = given;
-        if (old && same_wish(memory, old, patch)) {
+        if (old && runtime::means_the_same(old.get("trainingRuntimeSpec"), patch.get("trainingRuntimeSpec"))) {
             wanted = old.get("time");
         } else if (old || given.is_unset()) {
             wanted = ref::make_string(memory.copy(now));

@@ -118,7 +118,7 @@ void check_immutability(std::string_view member, std::string_view title, const r
     if (r.creating()) return;
     const ref was = r.before->document.get({"spec", member});
     const ref is = r.job.document.get({"spec", member});
-    if ((was.empty() && is.empty()) || equal(was, is)) return;
+    if (runtime::means_the_same(was, is)) return;
     const std::string path = "spec." + std::string(member);
     if (!r.before->spec.suspend && !r.job.spec.suspend) {
         out.forbidden(path, std::string(title) +

@@ -122,7 +122,7 @@ void validate(const situation& now, ref trainer, runtime::verdict& out) {
         out.invalid("spec.trainer.numNodes", now.nodes, "must be 1 for " + model + " model");
     }
     if (const auto suffix = choose(now).suffix; suffix == qlora_suffix || suffix == qlora_single_suffix) {
-        if (model == qwen && suffix == qlora_suffix) {
+        if (model == qwen) {
             out.invalid(name_path, now.runtime_name, "QLoRA is not supported for " + model + " model");
         }
         if (suffix == qlora_suffix && (model == llama_1b || model == llama_3b)) {

@@ -62,6 +62,21 @@ bool review::changed(std::string_view member) const {
     return was.is_unset() ? !is.is_unset() : !equal(was, is);
 }
 
+static bool is_nothing(api::ref value) {
+    if (value.is_unset()) return true;
+    if (value.is_array()) return value.empty();
+    return value.is_object() &&
+           std::ranges::all_of(value.members(), [](const api::member& m) { return is_nothing(m.value); });
+}
+
+bool means_the_same(api::ref a, api::ref b) {
+    if (a.is_array() && b.is_array()) return std::ranges::equal(a.items(), b.items(), means_the_same);
+    if (!a.is_object() || !b.is_object()) return equal(a, b) || (is_nothing(a) && is_nothing(b));
+    const auto met = [&](const api::member& m) { return means_the_same(m.value, b.get(m.key())); };
+    const auto extra = [&](const api::member& m) { return a.contains(m.key()) || is_nothing(m.value); };
+    return std::ranges::all_of(a.members(), met) && std::ranges::all_of(b.members(), extra);
+}
+
 void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserved, verdict& out) {
     std::set<std::string_view> found;
     for (const api::ref entry : env.items()) {

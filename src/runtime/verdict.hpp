@@ -64,6 +64,9 @@ struct review {
     [[nodiscard]] bool changed(std::string_view member) const;
 };
 
+// Equal, where nulls, empty lists and empty objects count as absent.
+[[nodiscard]] bool means_the_same(api::ref a, api::ref b);
+
 // Variables that a framework sets itself may not stand in spec.trainer.env.
 void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserved, verdict& out);
 

@@ -53,7 +53,7 @@ TEST_F(defaulter, keeps_the_time_of_a_patch_that_asks_for_the_same) {
         "{replicatedJobs: [{name: node}]}}}}]";
     constexpr std::string_view restamped =
         "runtimePatches: [{manager: a.b/c, time: '2024-01-01T00:00:00Z', trainingRuntimeSpec: {template: {metadata: "
-        "{labels: {}}, spec: {replicatedJobs: [{name: node}]}}}}]";
+        "{labels: {}}, spec: {replicatedJobs: [{name: node, template: null}]}}}}]";
     EXPECT_EQ(update(restamped, old).patch, "[" + stamp("0", "2020-02-02T02:02:02Z") + "]");
     EXPECT_EQ(update(old, old).patch, "");
 }

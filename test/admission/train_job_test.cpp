@@ -144,6 +144,17 @@ TEST_F(validator, a_snapshot_of_somebody_else_does_not_count) {
     EXPECT_FALSE(update(job("suspend: false"), job("suspend: true")).allowed);
 }
 
+TEST_F(validator, another_spelling_of_a_patch_is_no_change) {
+    const ref plain =
+        job("runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: {template: {metadata: {labels: {a: b}}}}}]");
+    const ref wordy =
+        job("runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: {template: {spec: {replicatedJobs: []}, metadata: "
+            "{annotations: {}, labels: {a: b}}}}}], podTemplateOverrides: []");
+    EXPECT_TRUE(update(wordy, plain).allowed);
+    EXPECT_TRUE(update(plain, wordy).allowed);
+    EXPECT_FALSE(update(job("runtimePatches: [{manager: a.b/c}]"), plain).allowed);
+}
+
 TEST_F(validator, patches_wait_until_no_job_is_active) {
     constexpr std::string_view patch = "runtimePatches: [{manager: a.b/c}], suspend: true";
     EXPECT_FALSE(update(job("runtimePatches: [{manager: a.b/c}]"), job("")).allowed);
