@@ -1,6 +1,4 @@
 // Planning a job's children and applying those that are not there as planned.
-#include <algorithm>
-
 #include "api/json.hpp"
 #include "reconcile/trainjob_attempt.hpp"
 #include "runtime/guards.hpp"
@@ -20,16 +18,15 @@ std::unexpected<base::error> gone() {
 
 awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     if (!must_plan(*a)) co_return base::result<>{};
-    if (auto found = co_await find_runtime(a); !found) co_return found;
-    auto steps = plan(*a);
-    if (!steps) co_return base::fail(std::move(steps.error()));
-    diff(*a, *steps);
-    const bool all_so = std::ranges::all_of(*steps, &step::so);
-    if (!all_so && a->job.meta.deleting()) {
+    if (a->job.meta.deleting()) {
         const auto collected = co_await is_being_collected(a);
         if (!collected) co_return base::fail(collected.error());
         if (*collected) co_return base::result<>{};
     }
+    if (auto found = co_await find_runtime(a); !found) co_return found;
+    auto steps = plan(*a);
+    if (!steps) co_return base::fail(std::move(steps.error()));
+    diff(*a, *steps);
     for (step& s : *steps) {
         if (s.so) continue;
         if (auto done = co_await apply(a, std::move(s.object)); !done) co_return done;
@@ -118,7 +115,8 @@ void trainjob_reconciler::remember(attempt& a, const runtime::object& object, st
     child.left = body != nullptr && store.get(*at)->version == version ? body->spec_print : 0;
 }
 
-// The garbage collector waits for the children of a job that is deleted in the foreground: none may come after.
+// The garbage collector takes the children of a job that is deleted in the foreground before the job, and sets those of
+// an orphaning one free: none may come after.
 awaitable<base::result<bool>> trainjob_reconciler::is_being_collected(const attempt* a) {
     const auto answer = co_await api_.get(a->at(names::train_job, a->job.meta.name));
     if (!answer) {

@@ -1,0 +1,70 @@
+// The four commands of docs/field-ownership.md, as a reader would type them.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "api/edit.hpp"
+#include "api/json.hpp"
+#include "api/yaml.hpp"
+#include "integration/control.hpp"
+#include "integration/operator_scene.hpp"
+
+namespace cotrain::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+    std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+// The first block that is fenced as `language`.
+std::string block(const std::string& page, const std::string& language) {
+    const std::size_t begin = page.find("```" + language + "\n");
+    const std::size_t from = begin + 4 + language.size();
+    return begin == std::string::npos ? std::string() : page.substr(from, page.find("\n```", from) - from);
+}
+
+TEST(operator_docs, the_commands_of_the_page_on_field_ownership_show_what_it_says) {
+    operator_scene scene("operator-docs");
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        const std::string page = read_file(fs::path(COTRAIN_SOURCE_DIR) / "docs" / "field-ownership.md");
+        std::string place = (fs::temp_directory_path() / "cotrain-docs-XXXXXX").string();
+        EXPECT_NE(::mkdtemp(place.data()), nullptr);
+        std::ofstream(fs::path(place) / "job.yaml") << block(page, "yaml");
+        api::arena memory;
+        const std::string known = read_file(test_variable("COTRAIN_TEST_KUBECONFIG"));
+        api::editor config = api::editor::of(memory, *api::parse_yaml(memory, known));
+        config.child("contexts").child(std::size_t{0}).child("context").set("namespace", s.ns);
+        std::ofstream(fs::path(place) / "config") << api::to_json(config);
+
+        EXPECT_TRUE(co_await s.start_operator());
+        const std::string kubectl = fs::path(test_variable("COTRAIN_TEST_KUBECTL")).parent_path().string();
+        std::istringstream lines(block(page, "console"));
+        int commands = 0;
+        for (std::string line; std::getline(lines, line);) {
+            if (!line.starts_with("$ ")) continue;
+            ++commands;
+            const std::string all = "cd " + place + " && export KUBECONFIG=config PATH=" + kubectl + ":$PATH && " +
+                                    line.substr(2) + " >> said 2>&1";
+            const int code = std::system(all.c_str());
+            EXPECT_EQ(WEXITSTATUS(code), 0) << line << "\n" << read_file(fs::path(place) / "said");
+        }
+        EXPECT_EQ(commands, 4);
+        const auto set = co_await s.api->get(kinds::job_set, {.ns = s.ns, .name = "first"});
+        EXPECT_TRUE(set.has_value() && set->body.contains(R"("team":"a")"));
+        fs::remove_all(place);
+    });
+}
+
+}  // namespace
+}  // namespace cotrain::test
