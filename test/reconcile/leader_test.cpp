@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <list>
 #include <optional>
 
 #include "api/json.hpp"
@@ -32,8 +33,11 @@ class lease_server {
     void run(body what) {
         api.run([this, what](kube::fake_api&, kube::client& c) { return around(this, &c, what); });
     }
-    leader_options named(std::string identity) const { return {"ns", "lease", std::move(identity), timing}; }
-    leader_tools tools() { return {*group, *client, random, api.log}; }
+    // Lives until all tasks have ended.
+    leader& add(std::string identity, std::function<void(bool)> on_change = {}) {
+        return leaders_.emplace_back(leader_tools{*group_, *client_, random, api.log},
+                                     leader_options{"ns", "lease", std::move(identity), timing}, std::move(on_change));
+    }
     [[nodiscard]] std::string holder() const {
         api::arena memory;
         return lease ? std::string(api::decode_lease(*api::parse_json(memory, *lease))->holder) : "nobody";
@@ -50,17 +54,16 @@ class lease_server {
     unsigned writes = 0;
     election_timing timing{100'000ms, 90'000ms, 20ms};  // longer than any test may take
     base::random_source random{3};
-    base::task_group* group = nullptr;
-    kube::client* client = nullptr;
 
    private:
     static awaitable<void> around(lease_server* self, kube::client* c, body what) {
         base::task_group tasks(self->api.loop.get_executor());
-        self->group = &tasks;
-        self->client = c;
+        self->group_ = &tasks;
+        self->client_ = c;
         co_await what(*self);
         tasks.cancel();
         co_await tasks.join();
+        self->leaders_.clear();
     }
     static awaitable<void> serve(lease_server* self, net::incoming in) {
         if (self->silent) co_return co_await in.until_gone();
@@ -91,14 +94,18 @@ class lease_server {
         lease = api::to_json(api::encode_lease(memory, wanted));
         return true;
     }
+
     int version_ = 10;
+    base::task_group* group_ = nullptr;
+    kube::client* client_ = nullptr;
+    std::list<leader> leaders_;
 };
 
 TEST(leader, takes_the_lease_and_renews_it) {
     lease_server here;
     here.run([](lease_server& s) -> awaitable<void> {
         std::vector<bool> told;
-        leader me(s.tools(), s.named("me"), [&told](bool leads) { told.push_back(leads); });
+        leader& me = s.add("me", [&told](bool leads) { told.push_back(leads); });
         EXPECT_FALSE(me.leading());
         me.start();
         EXPECT_TRUE(co_await me.acquired());
@@ -120,7 +127,7 @@ TEST(leader, keeps_what_others_wrote_into_the_lease) {
                  R"("labels":{"team":"a"},"resourceVersion":"10"},"spec":{"holderIdentity":"","leaseTransitions":6,)"
                  R"("strategy":"OldestEmulationVersion"}})";
     here.run([](lease_server& s) -> awaitable<void> {
-        leader me(s.tools(), s.named("me"));
+        leader& me = s.add("me");
         me.start();
         EXPECT_TRUE(co_await me.acquired());
         EXPECT_THAT(*s.lease, testing::AllOf(HasSubstr(R"("labels":{"team":"a"})"), HasSubstr("OldestEmulation"),
@@ -132,8 +139,8 @@ TEST(leader, keeps_what_others_wrote_into_the_lease) {
 TEST(leader, follows_until_the_other_gives_it_back) {
     lease_server here;
     here.run([](lease_server& s) -> awaitable<void> {
-        leader first(s.tools(), s.named("first"));
-        leader second(s.tools(), s.named("second"));
+        leader& first = s.add("first");
+        leader& second = s.add("second");
         first.start();
         EXPECT_TRUE(co_await first.acquired());
         second.start();
@@ -154,7 +161,7 @@ TEST(leader, takes_over_when_the_other_falls_silent) {
     here.timing = {1000ms, 900ms, 20ms};
     here.run([](lease_server& s) -> awaitable<void> {
         const auto began = std::chrono::steady_clock::now();
-        leader me(s.tools(), s.named("me"));
+        leader& me = s.add("me");
         me.start();
         EXPECT_TRUE(co_await me.acquired());
         EXPECT_GE(std::chrono::steady_clock::now() - began, 1s) << "old times in a lease are no proof of death";
@@ -167,7 +174,7 @@ TEST(leader, leads_no_more_when_it_cannot_renew) {
     here.timing = {3000ms, 1500ms, 20ms};
     here.run([](lease_server& s) -> awaitable<void> {
         std::vector<bool> told;
-        leader me(s.tools(), s.named("me"), [&told](bool leads) { told.push_back(leads); });
+        leader& me = s.add("me", [&told](bool leads) { told.push_back(leads); });
         me.start();
         EXPECT_TRUE(co_await me.acquired());
         s.silent = true;
@@ -183,7 +190,7 @@ TEST(leader, leads_no_more_when_it_cannot_renew) {
 TEST(leader, survives_conflicts_refusals_and_a_deleted_lease) {
     lease_server here;
     here.run([](lease_server& s) -> awaitable<void> {
-        leader me(s.tools(), s.named("me"));
+        leader& me = s.add("me");
         me.start();
         EXPECT_TRUE(co_await me.acquired());
         s.refusals = {409, 500, 403};
@@ -202,7 +209,7 @@ TEST(leader, survives_conflicts_refusals_and_a_deleted_lease) {
 TEST(leader, gives_way_when_somebody_else_has_it) {
     lease_server here;
     here.run([](lease_server& s) -> awaitable<void> {
-        leader me(s.tools(), s.named("me"));
+        leader& me = s.add("me");
         me.start();
         EXPECT_TRUE(co_await me.acquired());
         s.lease = R"({"metadata":{"name":"lease","resourceVersion":"999"},"spec":{"holderIdentity":"thief"}})";
@@ -215,7 +222,7 @@ TEST(leader, gives_way_when_somebody_else_has_it) {
 TEST(leader, stops_in_time_when_nobody_answers) {
     lease_server here;
     here.run([](lease_server& s) -> awaitable<void> {
-        leader me(s.tools(), s.named("me"));
+        leader& me = s.add("me");
         me.start();
         EXPECT_TRUE(co_await me.acquired());
         s.silent = true;
@@ -229,7 +236,7 @@ TEST(leader, reads_a_lease_again_that_makes_no_sense) {
     lease_server here;
     here.lease = R"({"metadata":{"name":"lease"},"spec":{"leaseDurationSeconds":"long"}})";
     here.run([](lease_server& s) -> awaitable<void> {
-        leader me(s.tools(), s.named("me"));
+        leader& me = s.add("me");
         me.start();
         while (me.failures() < 2) co_await s.turn();
         EXPECT_FALSE(me.leading());

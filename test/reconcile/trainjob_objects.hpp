@@ -1,0 +1,41 @@
+// Objects of the reconciler tests: what they are called, and how merge patches change them.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "api/edit.hpp"
+#include "reconcile/remote.hpp"
+#include "watch/kind.hpp"
+
+namespace cotrain::reconcile {
+
+// RFC 7386, for status and metadata.
+inline api::ref merged(api::arena& memory, api::ref target, api::ref patch) {
+    if (!patch.is_object()) return patch;
+    api::editor out =
+        target.is_object() ? api::editor::of(memory, api::deep_copy(memory, target)) : api::editor::object(memory);
+    for (const auto& m : patch.members()) {
+        if (m.value.is_null()) {
+            out.remove(m.key());
+        } else {
+            out.set(m.key(), merged(memory, out.get(m.key()), m.value));
+        }
+    }
+    return out;
+}
+
+// "JobSet ns/job".
+inline std::string label_of(const target& at) {
+    std::string group = at.type->kind == "PodGroup" ? "." + std::string(at.type->group) : "";
+    return std::string(at.type->kind) + group + " " + at.ns + "/" + at.name;
+}
+inline watch::kind kind_of_label(std::string_view label) {
+    const std::string_view kind = label.substr(0, label.find(' '));
+    for (const watch::kind k : watch::all_kinds())
+        if (watch::info_of(k).label == kind) return k;
+    throw std::runtime_error("no kind " + std::string(label));
+}
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,71 @@
+// A reconcile that changes nothing: no request, no memory.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <new>
+
+#include "trainjob_world.hpp"
+
+namespace {
+std::uint64_t allocations = 0;
+}
+
+// Of this program: everything that is asked of the heap is counted.
+void* operator new(std::size_t bytes) {
+    ++allocations;
+    if (void* const block = std::malloc(bytes)) return block;
+    throw std::bad_alloc();
+}
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+
+namespace cotrain::reconcile {
+namespace {
+
+constexpr int rounds = 100;
+
+// Frames are recycled within a coroutine's thread, so the rounds run in one.
+awaitable<std::uint64_t> run_often(trainjob_world* w, key k) {
+    for (int i = 0; i < 3; ++i) static_cast<void>(co_await w->reconciler->reconcile(k, 0));
+    const std::uint64_t before = allocations;
+    for (int i = 0; i < rounds; ++i) static_cast<void>(co_await w->reconciler->reconcile(k, 0));
+    co_return allocations - before;
+}
+
+TEST(trainjob_quiet, a_run_that_changes_nothing_costs_no_memory_and_no_request) {
+    trainjob_world w;
+    w.apply_yaml(R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: rt, namespace: ns}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
+)");
+    w.apply_yaml(R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: job, namespace: ns}
+spec: {runtimeRef: {name: rt, kind: TrainingRuntime}, trainer: {numNodes: 8}, activeDeadlineSeconds: 3600}
+)");
+    w.settle();
+    w.patch("JobSet ns/job", R"({"status":{"replicatedJobsStatus":[{"name":"node","ready":8,"active":8}]}})");
+    w.settle();
+    w.taken();
+    asio::io_context loop;
+    const std::uint64_t made = test::run(loop, run_often(&w, {.name = w.texts.find("ns/job"), .kind = 0}));
+    EXPECT_EQ(made, 0U);
+    EXPECT_TRUE(w.taken().empty());
+    std::printf("goal 4: %d runs without change: %llu allocations, 0 requests\n", rounds,
+                static_cast<unsigned long long>(made));
+}
+
+}  // namespace
+}  // namespace cotrain::reconcile
