@@ -2,15 +2,15 @@
 # The part of test.sh that needs an API server; KUBECONFIG leads to one of its own, whose objects nobody misses.
 set -euo pipefail
 . test/deploy/common.sh
-helm=$1 kubectl=$2 work=$3 checks=$4
+helm=$1 kubectl=$2 cotrain=$3 work=$4 checks=$5
 export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm HELM_NAMESPACE=$namespace
 
 kube() { "$kubectl" "$@"; }
 # until_true WHAT COMMAND…: for what controllers bring about
 until_true() {
-  local what=$1 deadline=$((SECONDS + 60))
+  local what=$1 deadline=$((SECONDS + 180))
   shift
-  until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $deadline ] || fail "$what: not after 60 s"; done
+  until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $deadline ] || fail "$what: not after 180 s"; done
   passed
 }
 restrict() { kube label --overwrite namespace "$1" pod-security.kubernetes.io/{enforce,warn}=restricted; }
@@ -111,6 +111,58 @@ check_jobset_guard() {
   must 'an upgrade that keeps JobSet' "$@" --set runtimes.torchDistributed.enabled=true
 }
 
+# The operator itself with nothing but the rights that the release gives its account.
+start_operator() {
+  cp "$KUBECONFIG" "$work/account"
+  kube --kubeconfig "$work/account" config set-credentials account --token="$(kube create token kubeflow-trainer-controller-manager -n $namespace)"
+  kube --kubeconfig "$work/account" config set-context --current --user=account --namespace=$namespace
+  kube get configmap kubeflow-trainer-config -n $namespace -o 'jsonpath={.data.controller_manager_config\.yaml}' |
+    sed -E 's/(healthProbeBindAddress|bindAddress): .*/\1: "0"/; s/port: 9443/port: '"$(free_port)"'/' >"$work/config-operator.yaml"
+  "$cotrain" operator --kubeconfig "$work/account" --config="$work/config-operator.yaml" 2>"$work/operator.log" &
+  operator_process=$!
+}
+stop_operator() {
+  kill "$operator_process"
+  wait "$operator_process" || { cat "$work/operator.log" >&2; fail 'the operator did not end well'; }
+}
+free_port() {
+  local port
+  for port in $(shuf -i 20000-29999 -n 50); do
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null || { echo "$port"; return; }
+  done
+}
+is_gone() { ! kube get "$@" >/dev/null 2>"$work/gone" && grep -q NotFound "$work/gone"; }
+reads() { [ -n "$(kube get "$@")" ]; }
+# The operator's requests that were answered with 403.
+refused_requests() {
+  grep -F "\"username\":\"$operator\"" "$COTRAIN_TEST_AUDIT" >"$work/asked" || fail 'the audit log knows nothing of the operator'
+  grep -F '"code":403' "$work/asked" | grep -o '"verb":"[a-z]*"\|"requestURI":"[^"]*"' | paste - - | sort -u
+}
+
+# A TrainJob with all kinds of children, made while it is suspended, to its deadline. Webhooks are ignored: nobody finds the service.
+check_operator() {
+  must 'helm install' "$helm" install kubeflow-trainer $chart --no-hooks --set webhook.failurePolicy=Ignore,webhook.timeoutSeconds=1 \
+    --set manager.config.leaderElection.leaseDuration=120s,manager.config.leaderElection.renewDeadline=90s
+  until_true 'the definitions are served' kube get trainingruntimes,trainjobs -A
+  must 'a runtime with an old finalizer, and a job' kube apply -n team -f test/deploy/operated.yaml
+  start_operator
+  until_true 'the JobSet' kube get jobset operated -n team
+  until_true 'its PodGroup' kube get podgroups.scheduling.x-k8s.io operated -n team
+  until_true 'its Secret' kube get secret operated-mpi-ssh-auth -n team
+  until_true 'the finalizer is gone' is_gone_from trainingruntime operated '{.metadata.finalizers}'
+  until_true 'the certificate' reads secret kubeflow-trainer-webhook-cert -n $namespace -o 'jsonpath={.data.tls\.crt}'
+  until_true 'its authority' reads mutatingwebhookconfiguration defaulter.trainer.kubeflow.org -o 'jsonpath={.webhooks[0].clientConfig.caBundle}'
+  must 'the job is resumed' kube patch trainjob operated -n team --type=merge -p '{"spec":{"suspend":false}}'
+  until_true 'the deadline' kube wait --for=condition=Failed --timeout=20s trainjob/operated -n team
+  until_true 'the JobSet goes' is_gone jobset operated -n team
+  until_true 'the PodGroup goes' is_gone podgroups.scheduling.x-k8s.io operated -n team
+  until_true 'the Lease' kube get lease trainer.kubeflow.org -n $namespace
+  stop_operator
+  [ -z "$(refused_requests)" ] || fail "the operator may not: $(refused_requests)"
+  must 'the end of it' "$helm" uninstall kubeflow-trainer --no-hooks
+}
+is_gone_from() { [ -z "$(kube get "$1" "$2" -n team -o "jsonpath=$3")" ]; }
+
 # A release of the chart that ours takes the place of, upgraded to ours, and back.
 check_swap() {
   local values=runtimes.defaultEnabled=true selector
@@ -141,6 +193,7 @@ check_overlays() {
 check_definitions >&2
 check_accepted >&2
 check_release >&2
+check_operator >&2
 check_swap >&2
 check_overlays >&2
 printf 'test/deploy: %s checks passed\n' "$checks"

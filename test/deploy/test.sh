@@ -81,5 +81,5 @@ check_configurations
 check_overlays
 check_runtimes
 reference_chart
-"$bin/controlplane" exec --with kcm --crds "$definitions/jobset.yaml" --crds "$definitions/podgroup-scheduler-plugins.yaml" -- \
-  test/deploy/cluster.sh "$helm" "$kubectl" "$work" "$checks"
+"$bin/controlplane" exec --audit --with kcm --crds "$definitions/jobset.yaml" --crds "$definitions/podgroup-scheduler-plugins.yaml" -- \
+  test/deploy/cluster.sh "$helm" "$kubectl" "$(realpath "$cotrain")" "$work" "$checks"
