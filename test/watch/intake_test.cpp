@@ -105,7 +105,8 @@ TEST(intake, keeps_no_body_of_job_sets_of_which_nothing_is_wanted) {
     object_view view;
     train_job_reader reader;
     projector project;
-    ASSERT_TRUE(decode_object(test::running_train_job(job), view, &reader));
+    const std::string text = test::running_train_job(job);
+    ASSERT_TRUE(decode_object(text, view, &reader));
     t.jobs.upsert(project.train_job(view, reader));
     t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "91"));
     EXPECT_EQ(t.store.body(*at), nullptr) << "the job has finished and has these counts";
