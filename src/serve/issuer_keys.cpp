@@ -17,12 +17,10 @@ kube::call get(std::string path, std::string attempt) {
     return out;
 }
 
-std::chrono::sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
-
 }  // namespace
 
 awaitable<base::result<>> issuer_keys::fetch() {
-    asked_ = clock::now();
+    asked_ = time_.steady();
     const auto description =
         co_await api_.perform(get("/.well-known/openid-configuration", "get the token issuer's description"));
     if (!description) co_return base::fail(description.error());
@@ -36,17 +34,16 @@ awaitable<base::result<>> issuer_keys::fetch() {
         co_return base::fail(base::errc::decode, "the token issuer's description names no issuer");
     issuer_ = document->get("issuer").as_string();
     keys_ = std::move(*keys);
-    got_ = clock::now();
+    got_ = time_.steady();
     log_.debug("token issuer", {{"issuer", issuer_}, {"keys", static_cast<std::int64_t>(keys_.size())}});
     co_return base::result<>{};
 }
 
 awaitable<base::result<>> issuer_keys::verify(token t, std::string audience, std::string ns) {
-    const auto at = clock::now();
-    const bool never = got_ == clock::time_point{};
-    const bool stale = never || at - got_ >= keep;
+    const auto at = time_.steady();
+    const bool stale = !got_ || at - *got_ >= keep;
     const bool unknown = !stale && !keys_.knows(t.key_id);
-    const bool may_ask = asked_ == clock::time_point{} || at - asked_ >= ask_again;
+    const bool may_ask = !asked_ || at - *asked_ >= ask_again;
     if ((stale || unknown) && may_ask) {
         if (auto fetched = co_await fetch(); !fetched) {
             log_.warn("the token issuer's keys cannot be had", {{"error", fetched.error().message}});
@@ -55,7 +52,7 @@ awaitable<base::result<>> issuer_keys::verify(token t, std::string audience, std
     } else if (stale) {
         co_return base::fail(base::errc::connect, "the token issuer's keys are not at hand");
     }
-    if (auto ok = check_claims(t.claims, {issuer_, audience, ns}, now()); !ok) co_return ok;
+    if (auto ok = check_claims(t.claims, {issuer_, audience, ns}, time_.wall()); !ok) co_return ok;
     if (!keys_.verify(t)) co_return base::fail(base::errc::auth, "token: its signature is not the issuer's");
     co_return base::result<>{};
 }

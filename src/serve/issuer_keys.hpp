@@ -2,7 +2,10 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/asio.hpp"
 #include "base/error.hpp"
@@ -18,7 +21,16 @@ class issuer_keys {
     static constexpr std::chrono::minutes keep{5};        // keys that were withdrawn stop working after this
     static constexpr std::chrono::seconds ask_again{10};  // for a key that is not known, at most this often
 
-    issuer_keys(kube::client& api, base::logger& log) : api_(api), log_(log) {}
+    // What time it is; replaced in tests.
+    struct clocks {
+        std::function<clock::time_point()> steady = [] { return clock::now(); };
+        std::function<std::chrono::sys_seconds()> wall = [] {
+            return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+        };
+    };
+
+    issuer_keys(kube::client& api, base::logger& log) : issuer_keys(api, log, clocks{}) {}
+    issuer_keys(kube::client& api, base::logger& log, clocks time) : api_(api), log_(log), time_(std::move(time)) {}
 
     // Nothing, or why the token is not to be believed (errc::auth), or that the keys cannot be had.
     [[nodiscard]] awaitable<base::result<>> verify(token t, std::string audience, std::string ns);
@@ -28,10 +40,11 @@ class issuer_keys {
 
     kube::client& api_;
     base::logger& log_;
+    clocks time_;
     std::string issuer_;
     key_set keys_;
-    clock::time_point asked_{};  // when the keys were last asked for …
-    clock::time_point got_{};    // … and had
+    std::optional<clock::time_point> asked_;  // when the keys were last asked for …
+    std::optional<clock::time_point> got_;    // … and had
 };
 
 }  // namespace cotrain::serve

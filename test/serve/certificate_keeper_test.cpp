@@ -1,0 +1,168 @@
+// The keeper against a small store of objects: who loses a race takes the winner's certificates, nothing is told twice.
+#include "serve/certificate_keeper.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "api/edit.hpp"
+#include "api/json.hpp"
+#include "kube/fake_api.hpp"
+#include "serve/certificate_objects.hpp"
+
+namespace cotrain::serve {
+namespace {
+
+using kube::fake_api;
+
+const certificate_names names{.hosts = {"svc.ns.svc"}};
+constexpr std::string_view secret_path = "/api/v1/namespaces/ns/secrets/cert";
+constexpr std::string_view hooks = "/apis/admissionregistration.k8s.io/v1/";
+
+std::string path_of(const net::h2::head& head) { return head.path.substr(0, head.path.find('?')); }
+
+// Objects by path with resourceVersions, as the API server checks them. Watches are accepted and stay silent.
+struct object_server {
+    std::map<std::string, std::string> objects;
+    int version = 1;
+    int writes = 0;
+    // What another replica stores just before our first write comes in.
+    std::string rival;
+    std::string rival_path;
+
+    void put(const std::string& path, const std::string& body) {
+        api::arena memory;
+        api::editor object = api::editor::of(memory, *api::parse_json(memory, body));
+        object.ensure_object("metadata").set("resourceVersion", std::to_string(++version));
+        objects[path] = api::to_json(object);
+    }
+    [[nodiscard]] static std::string version_of(const std::string& body) {
+        api::arena memory;
+        const auto document = api::parse_json(memory, body);
+        return std::string(document->get({"metadata", "resourceVersion"}).as_string());
+    }
+
+    awaitable<void> answer(net::incoming in) {
+        const std::string path = path_of(in.head());
+        const std::string& method = in.head().method;
+        if (in.head().path.contains("watch=")) {
+            in.begin(200, {});
+            co_await in.until_gone();
+            co_return;
+        }
+        if (method == "GET") {
+            const auto found = objects.find(path);
+            in.respond(found == objects.end() ? 404 : 200, {}, found == objects.end() ? "{}" : found->second);
+            co_return;
+        }
+        ++writes;
+        if (!rival.empty()) put(rival_path, std::exchange(rival, {}));
+        const std::string body(in.body());
+        if (method == "POST") {
+            const std::string at = path + "/cert";
+            const bool there = objects.contains(at);
+            if (!there) put(at, body);
+            in.respond(there ? 409 : 201, {}, there ? "{}" : objects[at]);
+            co_return;
+        }
+        const bool same = objects.contains(path) && version_of(objects[path]) == version_of(body);
+        if (same) put(path, body);
+        in.respond(same ? 200 : 409, {}, same ? objects[path] : "{}");
+    }
+};
+
+keeper_options options() {
+    keeper_options o{.ns = "ns", .secret = "cert", .names = names};
+    o.pause_min = std::chrono::milliseconds(1);
+    o.retry.first = std::chrono::milliseconds(1);
+    return o;
+}
+
+awaitable<void> until_settled(const certificate_keeper* keeper) {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    while (!keeper->settled()) {
+        timer.expires_after(std::chrono::milliseconds(1));
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
+// Runs a keeper until what it serves is saved; gives what it serves.
+awaitable<certificate_set> keep(kube::client* api, base::logger* log) {
+    served_certificate serving({});
+    certificate_keeper keeper(co_await asio::this_coro::executor, *api, serving, options(), *log);
+    keeper.start();
+    co_await until_settled(&keeper);
+    EXPECT_TRUE(serving.ready());
+    const certificate_set out = keeper.current();
+    co_await keeper.stop();
+    co_return out;
+}
+
+wall_time now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+
+certificate_set some_set() { return *renew({}, standing::renew_all, names, now()); }
+
+struct keeper : testing::Test {
+    object_server server;
+    fake_api api{[this](fake_api&, net::incoming in) { return server.answer(std::move(in)); }};
+    std::string validating = std::string(hooks) + "validatingwebhookconfigurations/validator.trainer.kubeflow.org";
+    std::string mutating = std::string(hooks) + "mutatingwebhookconfigurations/defaulter.trainer.kubeflow.org";
+
+    keeper() {
+        for (const std::string& path : {validating, mutating})
+            server.put(path, R"({"webhooks":[{"name":"x","clientConfig":{"url":"https://x"}}]})");
+    }
+    certificate_set run() {
+        certificate_set out;
+        api.run([&out](fake_api& a, kube::client& c) -> awaitable<void> { out = co_await keep(&c, &a.log); });
+        return out;
+    }
+    [[nodiscard]] certificate_set stored() { return *read_secret(server.objects.at(std::string(secret_path))); }
+};
+
+TEST_F(keeper, makes_saves_and_tells) {
+    const certificate_set mine = run();
+    EXPECT_EQ(judge(mine, names, now()).what, standing::good);
+    EXPECT_EQ(stored(), mine);
+    for (const std::string& path : {validating, mutating})
+        EXPECT_FALSE(*inject_authority(server.objects.at(path), mine.ca_crt)) << "it trusts already";
+    EXPECT_EQ(server.writes, 3);
+}
+
+TEST_F(keeper, takes_what_is_good_and_writes_nothing) {
+    const certificate_set theirs = some_set();
+    server.put(std::string(secret_path), *write_secret("", "ns", "cert", theirs));
+    for (const std::string& path : {validating, mutating})
+        server.put(path, **inject_authority(server.objects.at(path), theirs.ca_crt));
+    EXPECT_EQ(run(), theirs);
+    EXPECT_EQ(server.writes, 0);
+}
+
+TEST_F(keeper, who_comes_second_takes_the_firsts_certificates) {
+    const certificate_set theirs = some_set();
+    server.rival = *write_secret("", "ns", "cert", theirs);
+    server.rival_path = secret_path;
+    EXPECT_EQ(run(), theirs);
+    EXPECT_EQ(stored(), theirs);
+}
+
+TEST_F(keeper, an_update_does_not_overrun_anothers) {
+    server.put(std::string(secret_path), R"({"kind":"Secret","metadata":{"name":"cert"},"data":{}})");
+    const certificate_set theirs = some_set();
+    server.rival = *write_secret("", "ns", "cert", theirs);
+    server.rival_path = secret_path;
+    EXPECT_EQ(run(), theirs);
+    EXPECT_EQ(stored(), theirs);
+}
+
+TEST_F(keeper, a_cluster_without_our_webhooks_is_fine) {
+    server.objects.clear();
+    const certificate_set mine = run();
+    EXPECT_EQ(mine, stored());
+    EXPECT_EQ(server.writes, 1);
+}
+
+}  // namespace
+}  // namespace cotrain::serve
