@@ -33,12 +33,15 @@ const fs::path& repository() {
 constexpr std::array pages_required{"trainjob.md", "merge-policy.md", "info.md",
                                     "plugins.md",  "conditions.md",   "gang-scheduling.md"};
 
+// A directory as the repository's: with deploy/ and examples/, and the files that a page makes.
 class workplace {
    public:
     workplace() {
         std::string name = (fs::temp_directory_path() / "docs_test.XXXXXX").string();
         if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
         path_ = name;
+        for (const char* folder : {"deploy", "examples"})
+            fs::create_directory_symlink(repository() / folder, path_ / folder);
     }
     ~workplace() {
         std::error_code ignored;
