@@ -84,5 +84,24 @@ TEST(docs, every_condition_is_told) {
     EXPECT_EQ(told, wanted);
 }
 
+// All sources of the program as one text.
+std::string sources() {
+    std::string all;
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(std::filesystem::path(COTRAIN_SOURCE_DIR) / "src")) {
+        if (entry.path().extension() == ".cpp") all += read_text(entry.path());
+    }
+    return all;
+}
+
+TEST(docs, metrics_and_log_lines_are_those_of_the_program) {
+    const std::string all = sources();
+    for (const auto* header : {"metric", "log line"}) {
+        const auto rows = table(read("operate.md"), header);
+        EXPECT_FALSE(rows.empty()) << header;
+        for (const auto& row : rows) EXPECT_TRUE(all.contains("\"" + row.at(0))) << row.at(0) << " is not in src/";
+    }
+}
+
 }  // namespace
 }  // namespace cotrain::test
