@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "app/operator_metrics.hpp"
+#include "kube/find_config.hpp"
 #include "plugins/mpi_keys.hpp"
 
 namespace cotrain::app {
@@ -21,6 +22,8 @@ constexpr auto write_time = 30s;        // of one write where no Lease sets the 
 constexpr auto missing_reminder = 30s;  // between two lines about definitions that are not there
 constexpr auto look_pause = 20ms;       // between looks at the queue, at a term's beginning
 constexpr std::string_view default_namespace = "kubeflow-system";
+// A cluster's Service sends us reviews for a while after we were asked to stop.
+constexpr auto farewell = 3s;
 
 std::string host_name() {
     char name[256] = {};
@@ -185,6 +188,7 @@ awaitable<operator_exit> operator_process::run() {
 
 void operator_process::stop() {
     if (std::exchange(stopping_, true)) return;
+    asked_to_stop_ = std::chrono::steady_clock::now();
     ended_.notify_later();
 }
 
@@ -254,6 +258,10 @@ awaitable<void> operator_process::wind_down() {
     co_await draining_.join();
     working_now_ = false;
     if (leader_ != nullptr) static_cast<void>(co_await leader_->stop(stop_patience / 4));
+    if (exit_ == operator_exit::stopped && !kube::surroundings::of_process().service_host.empty()) {
+        patience_.expires_at(asked_to_stop_ + farewell);
+        static_cast<void>(co_await patience_.async_wait(use_tuple));
+    }
     co_await servers_->stop();
     watching_.cancel();
     co_await watching_.join();

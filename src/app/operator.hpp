@@ -117,6 +117,7 @@ class operator_process {
     base::signal ended_;
     bool working_now_ = false;
     bool stopping_ = false;
+    std::chrono::steady_clock::time_point asked_to_stop_;
     bool drained_ = false;
     operator_exit exit_ = operator_exit::stopped;
 };

@@ -85,6 +85,43 @@ awaitable<void> webhooks(operator_scene& s) {
 
 TEST(serve, webhooks_review_and_heal) { operator_scene("serve-webhooks").play(webhooks); }
 
+// Whether both ports show a certificate of the secret's authority.
+awaitable<bool> agree(serve_scene* web, std::uint16_t one, std::uint16_t two, std::chrono::seconds within) {
+    const auto due = std::chrono::steady_clock::now() + within;
+    do {
+        net::request what;
+        what.path = "/nothing";
+        what.deadline = 2s;
+        const int first = (co_await web->ask(one, what)).status;
+        const int second = (co_await web->ask(two, what)).status;
+        if (first == 404 && second == 404) co_return true;
+    } while (std::chrono::steady_clock::now() < due);
+    co_return false;
+}
+
+awaitable<void> replicas(operator_scene& s) {
+    serve_scene web(s);
+    co_await web.prepare();
+    co_await web.install_webhooks();
+    serve_scene second(s);
+    // Both find no certificates and make their own: one of them is first.
+    operator_child other(s.loop, second.config(""), s.kubeconfig);
+    EXPECT_TRUE(co_await s.start_operator(web.config("")));
+    EXPECT_TRUE(co_await other.said("every job was looked at"));
+    EXPECT_TRUE(co_await agree(&web, web.webhook_port, second.webhook_port, heal_time)) << web.said;
+    EXPECT_TRUE(co_await web.created_within("agreed", heal_time)) << web.said;
+    // An authority that went bad is replaced by both.
+    const auto damaged = co_await s.api->merge_patch(kinds::secret, {.ns = operator_ns, .name = certificate_secret},
+                                                     R"({"data":{"ca.key":"eA==","ca.crt":"eA=="}})");
+    EXPECT_TRUE(damaged);
+    EXPECT_TRUE(co_await agree(&web, web.webhook_port, second.webhook_port, heal_time)) << web.said;
+    EXPECT_TRUE(co_await web.created_within("still", heal_time)) << web.said;
+    EXPECT_EQ(co_await other.stop(), 0);
+    co_await web.remove_webhooks();
+}
+
+TEST(serve, replicas_agree_on_certificates) { operator_scene("serve-replicas").play(replicas); }
+
 net::request report(const std::string& ns, const std::string& job, const std::string& token, std::string body) {
     net::request r;
     r.method = "POST";
