@@ -32,6 +32,7 @@ void trainjob_wakes::job(watch::text_id key, work how) {
 }
 
 void trainjob_wakes::changed(const watch::object_change& what) {
+    if (!leads_) return;
     switch (what.of) {
         case kind::train_job: return job_changed(what);
         case kind::training_runtime:
@@ -45,6 +46,7 @@ void trainjob_wakes::changed(const watch::object_change& what) {
 }
 
 void trainjob_wakes::removed(kind of, const watch::object_record& last) {
+    if (!leads_) return;
     if (of == kind::train_job) {
         job(last.key, urgency(of));
     } else if (of == kind::limit_range) {
@@ -125,6 +127,7 @@ void trainjob_wakes::suspended_of_class(std::string_view runtime_class) {
 }
 
 void trainjob_wakes::wake_all() {
+    leads_ = true;
     all_.store(kind::train_job).for_each([&](watch::handle, const watch::object_record& r) {
         wake_job_({.name = r.key, .kind = 0}, work::backlog);
     });

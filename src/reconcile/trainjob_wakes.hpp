@@ -12,7 +12,8 @@
 
 namespace cotrain::reconcile {
 
-// Keys of TrainJobs have kind 0 here, those of runtimes their watch::kind.
+// Keys of TrainJobs have kind 0 here, those of runtimes their watch::kind. Who does not lead notes nothing: the first
+// wake_all() begins its term.
 class trainjob_wakes final : public watch::listener {
    public:
     using waker = std::function<void(key, work)>;
@@ -43,6 +44,7 @@ class trainjob_wakes final : public watch::listener {
     waker wake_job_;
     waker wake_runtime_;
     std::array<bool, watch::kinds> live_{};
+    bool leads_ = false;
     std::string scratch_;
 };
 

@@ -23,7 +23,7 @@ std::string mpi_job(bool suspend) {
 
 class operator_deletion : public testing::Test {
    protected:
-    static void SetUpTestSuite() { plane_ = std::make_unique<side_plane>(); }
+    static void SetUpTestSuite() { plane_ = std::make_unique<side_plane>(plane::complete); }
     static void TearDownTestSuite() { plane_.reset(); }
     static std::unique_ptr<side_plane> plane_;
 };

@@ -30,14 +30,14 @@ bool read_ready(int from) {
 
 }  // namespace
 
-side_plane::side_plane() {
+side_plane::side_plane(plane what) {
     std::string place = (std::filesystem::temp_directory_path() / "cotrain-plane-XXXXXX").string();
     if (::mkdtemp(place.data()) == nullptr) throw std::runtime_error("no directory for a control plane");
     dir_ = place;
     const std::string crds = test_variable("COTRAIN_TEST_CRDS");
     const std::string launcher = (std::filesystem::path(crds).parent_path() / "bin" / "controlplane").string();
-    std::vector<std::string> words{launcher, "up",      "--dir",  dir_, "--with",
-                                   "kcm",    "--audit", "--crds", crds, "--lifeline-stdin"};
+    std::vector<std::string> words{launcher, "up", "--dir", dir_, "--lifeline-stdin"};
+    if (what == plane::complete) words.insert(words.end(), {"--with", "kcm", "--crds", crds});
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);

@@ -1,4 +1,4 @@
-// A second control plane, with kube-controller-manager: garbage collector and namespace controller included.
+// A second control plane: with kube-controller-manager, or without any definitions.
 #pragma once
 
 #include <sys/types.h>
@@ -7,16 +7,17 @@
 
 namespace cotrain::test {
 
+enum class plane { complete, bare };
+
 // Starts with the constructor, is gone with the destructor.
 class side_plane {
    public:
-    side_plane();
+    explicit side_plane(plane what);
     ~side_plane();
     side_plane(const side_plane&) = delete;
     side_plane& operator=(const side_plane&) = delete;
 
     [[nodiscard]] std::string kubeconfig() const { return dir_ + "/kubeconfig"; }
-    [[nodiscard]] std::string audit() const { return dir_ + "/audit.log"; }
 
    private:
     std::string dir_;

@@ -17,9 +17,6 @@ namespace cotrain::parity {
 using api::ref;
 using golden::difference;
 
-// Whether the case shows what admission webhooks decide: it waits until these are served.
-[[nodiscard]] bool needs_admission(const golden::recorded_case& c, golden::allowances& meant);
-
 class live_case {
    public:
     live_case(stage& on, golden::allowances& meant, const std::string& name, int number);

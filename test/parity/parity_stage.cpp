@@ -76,12 +76,15 @@ awaitable<bool> stage::open() {
         watch::informer_tools{watching_, *api, texts, changes, random_, base::null_logger()});
     watchers_->start();
     if (!co_await watchers_->ready()) co_return false;
-    child = std::make_unique<test::operator_child>(
-        loop, "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n");
-    co_return co_await child->said("\"leading\"");
+    admission_ = std::make_unique<admission>(*api);
+    if (!co_await admission_->install()) co_return false;
+    child = std::make_unique<test::operator_child>(loop, admission_->config());
+    if (!co_await child->said("\"leading\"")) co_return false;
+    co_return co_await admission_->serves();
 }
 
 awaitable<void> stage::close() {
+    if (admission_) co_await admission_->remove();
     if (child) static_cast<void>(co_await child->stop());
     watching_.cancel();
     co_await watching_.join();

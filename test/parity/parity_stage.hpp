@@ -11,6 +11,7 @@
 #include "base/task_group.hpp"
 #include "integration/operator_child.hpp"
 #include "kube/client.hpp"
+#include "parity/parity_admission.hpp"
 #include "watch/informers.hpp"
 
 namespace cotrain::parity {
@@ -38,7 +39,7 @@ class stage {
    public:
     explicit stage(asio::io_context& loop);
 
-    // Definitions are served, the operator leads.
+    // Definitions are served, the operator leads and admits.
     [[nodiscard]] awaitable<bool> open();
     [[nodiscard]] awaitable<void> close();
 
@@ -51,6 +52,7 @@ class stage {
    private:
     [[nodiscard]] awaitable<bool> define(std::string crd, kube::resource served);
 
+    std::unique_ptr<admission> admission_;
     base::random_source random_{1};
     base::task_group watching_;
     std::unique_ptr<watch::informers> watchers_;

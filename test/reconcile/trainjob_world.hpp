@@ -54,6 +54,8 @@ class trainjob_world final : public remote {
         waker = std::make_unique<trainjob_wakes>(
             *known, *reconciler, [this](key k, work) { queue.push_back(k); }, [](key, work) {});
         for (const watch::kind k : watch::all_kinds()) waker->synced(k);
+        waker->wake_all();
+        queue.clear();
     }
 
     // --- what users and other controllers do
