@@ -43,6 +43,8 @@ struct server::impl {
     [[nodiscard]] awaitable<void> write(std::shared_ptr<server_link> link) { co_await link->write_loop(); }
     [[nodiscard]] awaitable<void> sweep();
     [[nodiscard]] std::shared_ptr<server_link> link(transport wire);
+    [[nodiscard]] boost::system::error_code listen(const asio::ip::address& address);
+    [[nodiscard]] bool make_room();
     [[nodiscard]] bool full() const { return connections.size() + handshakes.size() >= options.connections_max; }
 };
 
@@ -57,25 +59,40 @@ base::result<> server::start() {
                                                    std::to_string(impl_->options.port) + ": " + error.message());
     };
     boost::system::error_code error;
-    auto& acceptor = impl_->acceptor;
     const bool everywhere = impl_->options.address.empty();
-    auto address = everywhere ? asio::ip::address(asio::ip::address_v6::any())
-                              : asio::ip::make_address(impl_->options.address, error);
-    if (error) return trouble(error);
-    acceptor.open(address.is_v6() ? asio::ip::tcp::v6() : asio::ip::tcp::v4(), error);
-    if (everywhere && error) {  // a kernel without IPv6
-        address = asio::ip::address_v4::any();
-        acceptor.open(asio::ip::tcp::v4(), error);
-    }
-    const asio::ip::tcp::endpoint where(address, impl_->options.port);
-    if (!error && address.is_v6() && address.is_unspecified()) acceptor.set_option(asio::ip::v6_only(false), error);
-    if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
-    if (!error) acceptor.bind(where, error);
-    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    const auto address = everywhere ? asio::ip::address(asio::ip::address_v6::any())
+                                    : asio::ip::make_address(impl_->options.address, error);
+    if (!error) error = impl_->listen(address);
+    // A kernel without IPv6, or with it turned off.
+    if (everywhere && error && error != asio::error::address_in_use) error = impl_->listen(asio::ip::address_v4::any());
     if (error) return trouble(error);
     impl_->tasks.spawn("accept", impl_->accept());
     impl_->tasks.spawn("sweep", impl_->sweep());
     return {};
+}
+
+boost::system::error_code server::impl::listen(const asio::ip::address& address) {
+    const asio::ip::tcp::endpoint where(address, options.port);
+    boost::system::error_code error;
+    acceptor.open(where.protocol(), error);
+    if (!error && address.is_v6() && address.is_unspecified()) acceptor.set_option(asio::ip::v6_only(false), error);
+    if (!error) acceptor.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor.bind(where, error);
+    if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
+    boost::system::error_code ignored;
+    if (error) acceptor.close(ignored);
+    return error;
+}
+
+// Who has waited longest without a request goes first: connections that only sit there keep nobody out.
+bool server::impl::make_room() {
+    if (!full()) return true;
+    const auto longest = std::ranges::min_element(
+        connections, {}, [](const auto& link) { return link->idle_since().value_or(time_point::max()); });
+    if (longest == connections.end() || !(*longest)->idle_since()) return false;
+    (*longest)->close();
+    std::erase_if(connections, [](const auto& link) { return link->closed(); });
+    return !full();
 }
 
 awaitable<void> server::impl::accept() {
@@ -89,7 +106,7 @@ awaitable<void> server::impl::accept() {
             co_await pause.async_wait(use_tuple);
             continue;
         }
-        if (full()) {
+        if (!make_room()) {
             ++counters.refused_connections;
             continue;  // the socket closes
         }

@@ -26,6 +26,8 @@ class server_link {
     // Closes what idles or dawdles.
     virtual void tick(time_point now) = 0;
     [[nodiscard]] virtual bool closed() const = 0;
+    // Since when no request is being answered; nothing while one is.
+    [[nodiscard]] virtual std::optional<time_point> idle_since() const = 0;
 
     // Answers, see incoming.
     virtual void respond(h2::stream_key stream, int status, const header_list& headers, std::string_view body) = 0;

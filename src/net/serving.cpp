@@ -89,6 +89,11 @@ void serving::close() {
     kick();
 }
 
+std::optional<time_point> serving::idle_since() const {
+    if (!streams_.empty()) return std::nullopt;
+    return busy_;
+}
+
 void serving::tick(time_point now) {
     if (!streams_.empty()) busy_ = now;
     if (now - busy_ > options_.idle) shutdown();

@@ -208,6 +208,26 @@ TEST(http1_server, all_bodies_together_are_bounded) {
     room(o).run(budget);
 }
 
+awaitable<void> crowd(room& r) {
+    transport busy = co_await connect_to(r.peer().port());
+    co_await say(&busy, "GET /wait HTTP/1.1\r\nHost: a\r\n\r\n");
+    co_await r.waiting.wait();
+    transport idle = co_await connect_to(r.peer().port());
+    // There are two at most: who only sits there makes room, who waits for an answer does not.
+    transport late = co_await connect_to(r.peer().port());
+    co_await say(&late, std::string(get_echo));
+    EXPECT_THAT(co_await hear(&late, "GET "), StartsWith("HTTP/1.1 200 "));
+    EXPECT_EQ(co_await hear_all(&idle), "");
+    r.release.notify_later();
+    EXPECT_THAT(co_await hear(&busy, "GET "), StartsWith("HTTP/1.1 200 "));
+}
+
+TEST(http1_server, idle_peers_make_room_for_new_ones) {
+    server_options o = plain();
+    o.connections_max = 2;
+    room(o).run(crowd);
+}
+
 class http1_tls : public testing::Test {
    protected:
     static std::shared_ptr<const tls::context> client_context(std::vector<std::string> alpn) {

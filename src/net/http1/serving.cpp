@@ -131,6 +131,11 @@ void serving::close() {
     kick();
 }
 
+std::optional<time_point> serving::idle_since() const {
+    if (session_.answering()) return std::nullopt;
+    return since_;
+}
+
 void serving::tick(time_point now) {
     if (lingering_since_ && now - *lingering_since_ > linger) return close();
     if (writing_since_ && now - *writing_since_ > options_.request) return close();

@@ -30,6 +30,7 @@ class serving final : public server_link {
     void close() override;
     void tick(time_point now) override;
     [[nodiscard]] bool closed() const override { return closed_; }
+    [[nodiscard]] std::optional<time_point> idle_since() const override;
 
     void respond(h2::stream_key stream, int status, const header_list& headers, std::string_view body) override;
     void begin(h2::stream_key stream, int status, const header_list& headers) override;
