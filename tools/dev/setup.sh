@@ -19,7 +19,9 @@ readonly test_proofs='
 go golang-go
 curl curl
 openssl openssl
-nghttpd nghttp2-server'
+nghttpd nghttp2-server
+ssh openssh-client
+/usr/sbin/sshd openssh-server'
 readonly bench_proofs='
 h2load nghttp2-client
 nghttpd nghttp2-server
