@@ -253,8 +253,8 @@ for target; do
     case $target in
     path) build_definitions; result=$dir/crds ;;
     test) run_tests; result= ;;
-    base) build_base; [[ -z $older ]] || build_older ;;
     *) "build_$target" ;;
     esac
 done
+[[ -z $older || $result != "$dir/bin" ]] || build_older
 [[ -z $result ]] || echo "$result"
