@@ -26,13 +26,16 @@ const test_signer& rsa() {
 }
 
 // Empty when the token passes everything.
-std::string trouble(const std::string& text, const std::string& keys) {
-    const auto set = key_set::read(keys);
-    if (!set) return set.error().message;
+std::string trouble(const std::string& text, const key_set& keys) {
     const auto t = read_token(text);
     if (!t) return t.error().message;
     if (const auto ok = check_claims(t->claims, demands, now); !ok) return ok.error().message;
-    return set->verify(*t) ? "" : "signature";
+    return keys.verify(*t) ? "" : "signature";
+}
+
+std::string trouble(const std::string& text, const std::string& keys) {
+    const auto set = key_set::read(keys);
+    return set ? trouble(text, *set) : set.error().message;
 }
 
 TEST(jwt, every_algorithm_that_kubernetes_signs_with) {
@@ -45,13 +48,14 @@ TEST(jwt, every_algorithm_that_kubernetes_signs_with) {
 
 TEST(jwt, no_bit_may_change) {
     const std::string token = rsa().sign(good_claims);
+    const key_set keys = *key_set::read(rsa().keys());
+    EXPECT_EQ(trouble(token, keys), "");
     for (std::size_t at = 0; at < token.size(); at += 7) {
         std::string forged = token;
         forged[at] = forged[at] == 'A' ? 'B' : 'A';
-        EXPECT_NE(trouble(forged, rsa().keys()), "") << at;
+        EXPECT_NE(trouble(forged, keys), "") << at;
     }
-    for (std::size_t size = 0; size < token.size(); ++size)
-        ASSERT_NE(trouble(token.substr(0, size), rsa().keys()), "") << size;
+    for (std::size_t size = 0; size < token.size(); ++size) ASSERT_NE(trouble(token.substr(0, size), keys), "") << size;
 }
 
 TEST(jwt, other_algorithms_are_not_taken) {
