@@ -53,6 +53,10 @@ class operator_process {
     void reload();
 
     [[nodiscard]] bool leading() const;
+    // Who holds the Lease, as far as we know; empty without election.
+    [[nodiscard]] std::string_view holder() const {
+        return leader_ == nullptr ? std::string_view{} : std::string_view(leader_->holder());
+    }
     [[nodiscard]] bool synced() const { return informers_->is_ready(); }
     [[nodiscard]] const watch::informers& observed() const { return *informers_; }
     [[nodiscard]] const reconcile::trainjob_reconciler& train_jobs() const { return jobs_; }

@@ -204,6 +204,8 @@ void write_operator_metrics(exposition& to, const operator_process& process, con
 std::string write_operator_state(const operator_process& process, const kube::client& api) {
     std::string out = R"({"leading":)";
     out.append(process.leading() ? "true" : "false");
+    out.append(R"(,"leader":)");
+    base::append_json_string(out, process.holder());
     out.append(R"(,"synced":)").append(process.synced() ? "true" : "false");
     out.append(R"(,"queues":{)");
     for (const controller& c : controllers_of(process)) {

@@ -189,9 +189,9 @@ awaitable<void> metrics(operator_scene& s) {
     const std::uint16_t port = free_port();
     EXPECT_TRUE(co_await s.start_operator(
         web.config("metrics: {bindAddress: '127.0.0.1:" + std::to_string(port) + "', authentication: true}\n")));
-    const auto ask = [&](std::string token) {
+    const auto ask = [&](std::string token, std::string path = "/metrics") {
         net::request r;
-        r.path = "/metrics";
+        r.path = std::move(path);
         if (!token.empty()) r.headers = {{"authorization", "Bearer " + token}};
         return web.ask(port, std::move(r));
     };
@@ -204,14 +204,19 @@ awaitable<void> metrics(operator_scene& s) {
     static_cast<void>(co_await s.api->create(
         roles, "",
         R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRole","metadata":{"name":"serve-metrics"},)"
-        R"("rules":[{"nonResourceURLs":["/metrics"],"verbs":["get"]}]})"));
+        R"("rules":[{"nonResourceURLs":["/metrics","/debug/state"],"verbs":["get"]}]})"));
     static_cast<void>(co_await s.api->create(
         bindings, "",
         R"({"apiVersion":"rbac.authorization.k8s.io/v1","kind":"ClusterRoleBinding","metadata":)"
         R"({"name":"serve-metrics"},"roleRef":{"apiGroup":"rbac.authorization.k8s.io","kind":"ClusterRole",)"
         R"("name":"serve-metrics"},"subjects":[{"kind":"ServiceAccount","name":"scraper","namespace":")" +
             s.ns + R"("}]})"));
-    const auto answer = co_await ask(co_await web.token(s.ns, "scraper", ""));
+    const std::string scraper = co_await web.token(s.ns, "scraper", "");
+    const auto state = co_await ask(scraper, "/debug/state");
+    EXPECT_THAT(state.body,
+                StartsWith(R"({"leading":true,"leader":"","synced":true,"queues":{"trainjob_controller":)"));
+    EXPECT_THAT(state.body, HasSubstr(R"("caches":{"TrainJob":{"objects":0,"synced":true,)"));
+    const auto answer = co_await ask(scraper);
     EXPECT_EQ(answer.status, 200) << web.said;
     for (const char* name :
          {"controller_runtime_reconcile_total{controller=\"trainjob_controller\",result=\"success\"}",
