@@ -58,7 +58,7 @@ class trainjob_world final : public remote {
         queue.clear();
     }
 
-    // --- what users and other controllers do
+    // What users and other controllers do.
     void apply_yaml(std::string_view yaml) {
         api::arena memory;
         const std::string text(yaml);
@@ -125,7 +125,6 @@ class trainjob_world final : public remote {
         return std::string(c.get(member).as_string("-"));
     }
 
-    // --- remote
     [[nodiscard]] bool leading() const override { return leads; }
     awaitable<base::result<std::string>> get(target at) override {
         requests.push_back("get " + label_of(at));
@@ -134,6 +133,7 @@ class trainjob_world final : public remote {
         co_return found->second;
     }
     awaitable<base::result<std::string>> apply(target at, std::string body) override {
+        if (on_apply) on_apply();
         requests.push_back("apply " + label_of(at));
         if (auto e = refusal("apply " + label_of(at))) co_return base::fail(std::move(*e));
         api::arena memory;
@@ -174,6 +174,7 @@ class trainjob_world final : public remote {
     std::deque<key> queue;
     std::map<std::string, base::error> refusals;  // by request
     outcome last;
+    std::function<void()> on_apply;
     bool leads = true;
     api::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
 
