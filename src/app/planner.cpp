@@ -222,11 +222,12 @@ job_plan planner::plan(api::arena& memory, const manifest& m, bool render_too) {
     while (const auto q = review.next()) review.tell(look_up(*q->type, q->ns, q->name));
     append(out.verdict, review.finish());
     if (!out.verdict.accepted() || !render_too) return out;
-    const auto runtime = runtime_for(out.job, review.runtime());
+    auto runtime = runtime_for(out.job, review.runtime());
     if (!runtime) {
         out.verdict.errors.push_back("spec.runtimeRef: Invalid value: " + runtime.error().message);
     } else {
-        render(memory, **runtime, out);
+        out.runtime = std::move(*runtime);
+        render(memory, *out.runtime, out);
     }
     return out;
 }

@@ -26,7 +26,8 @@ struct job_plan {
     opinion verdict;
     api::train_job job;
     runtime::object_list objects;
-    std::vector<runtime::info> topology;  // one, of a job that can be rendered
+    std::shared_ptr<const runtime::compiled_runtime> runtime;  // what `topology` looks into
+    std::vector<runtime::info> topology;                       // one, of a job that can be rendered
 };
 
 class planner {
