@@ -2,29 +2,12 @@
 // what is asked of the heap for one file.
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <string>
 
+#include "../test/support/counted_memory.cpp"  // bench programs see the rooms, not the tests' library
 #include "runtime/endpoints.hpp"
-
-namespace {
-
-std::size_t allocations = 0;
-std::size_t allocated_bytes = 0;
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-    ++allocations;
-    allocated_bytes += bytes;
-    if (void* const block = std::malloc(bytes)) return block;
-    throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace {
 
@@ -37,11 +20,12 @@ endpoints hosts_of(std::int64_t pods) { return {"trainjob", "node", "trainjob", 
 // Begun after the preparations, ended after the loop.
 class account {
    public:
-    explicit account(benchmark::State& state) : state_(state), allocations_(allocations), bytes_(allocated_bytes) {}
+    explicit account(benchmark::State& state)
+        : state_(state), allocations_(cotrain::test::allocations()), bytes_(cotrain::test::allocated_bytes()) {}
     ~account() {
         const auto rounds = static_cast<double>(state_.iterations());
-        state_.counters["allocations"] = static_cast<double>(allocations - allocations_) / rounds;
-        state_.counters["heap_bytes"] = static_cast<double>(allocated_bytes - bytes_) / rounds;
+        state_.counters["allocations"] = static_cast<double>(cotrain::test::allocations() - allocations_) / rounds;
+        state_.counters["heap_bytes"] = static_cast<double>(cotrain::test::allocated_bytes() - bytes_) / rounds;
         state_.counters["per_endpoint"] = benchmark::Counter(static_cast<double>(state_.range(0)) * rounds,
                                                              benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
     }

@@ -4,32 +4,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
+#include "../test/support/counted_memory.cpp"  // bench programs see the rooms, not the tests' library
 #include "api/json.hpp"
 #include "api/trainjob.hpp"
 #include "api/yaml.hpp"
 #include "plugins/builtin.hpp"
 #include "runtime/normalise.hpp"
-
-namespace {
-
-std::size_t allocations = 0;
-
-}  // namespace
-
-// Counts what the plan asks the heap for.
-void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* const block = std::malloc(bytes)) return block;
-    throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace {
 
@@ -118,14 +102,14 @@ void measure(benchmark::State& state, const char* runtime_text) {
     std::size_t bytes = plan(memory, text, *compiled, framework, seen);
     std::vector<double> times;
     times.reserve(1'000'000);
-    const std::size_t before = allocations;
+    const std::size_t before = test::allocations();
     for (auto _ : state) {
         const auto start = std::chrono::steady_clock::now();
         bytes = plan(memory, text, *compiled, framework, seen);
         const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
         if (times.size() < times.capacity()) times.push_back(took.count());
     }
-    const auto count = static_cast<double>(allocations - before) / static_cast<double>(state.iterations());
+    const auto count = static_cast<double>(test::allocations() - before) / static_cast<double>(state.iterations());
     std::ranges::sort(times);
     state.counters["allocations"] = count;
     state.counters["bytes"] = static_cast<double>(bytes);

@@ -1,28 +1,13 @@
 // Documents at the size of a JobSet: reading, copy-on-write edits, writing; bytes a second and allocations each.
 #include <benchmark/benchmark.h>
 
-#include <cstdlib>
-#include <new>
 #include <string>
 
+#include "../test/support/counted_memory.cpp"  // bench programs see the rooms, not the tests' library
 #include "api/edit.hpp"
 #include "api/json.hpp"
 #include "api/quantity.hpp"
 #include "api/yaml.hpp"
-
-namespace {
-
-std::size_t allocations = 0;
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* const block = std::malloc(bytes)) return block;
-    throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace {
 
@@ -54,14 +39,15 @@ std::string job_set_json() {
 
 void report(benchmark::State& state, std::size_t before, std::size_t bytes) {
     state.SetBytesProcessed(static_cast<std::int64_t>(bytes) * state.iterations());
-    state.counters["allocs"] = static_cast<double>(allocations - before) / static_cast<double>(state.iterations());
+    state.counters["allocs"] =
+        static_cast<double>(cotrain::test::allocations() - before) / static_cast<double>(state.iterations());
     state.counters["bytes"] = static_cast<double>(bytes);
 }
 
 void read_json(benchmark::State& state) {
     const std::string text = job_set_json();
     arena memory;
-    const std::size_t before = allocations;
+    const std::size_t before = cotrain::test::allocations();
     for (auto _ : state) {
         benchmark::DoNotOptimize(parse_json(memory, text));
         memory.clear();
@@ -73,7 +59,7 @@ void read_yaml(benchmark::State& state) {
     arena kept;
     const std::string text = to_yaml(*parse_json_copy(kept, job_set_json()));
     arena memory;
-    const std::size_t before = allocations;
+    const std::size_t before = cotrain::test::allocations();
     for (auto _ : state) {
         benchmark::DoNotOptimize(parse_yaml(memory, text));
         memory.clear();
@@ -87,7 +73,7 @@ void write_json(benchmark::State& state) {
     const ref document = deep_copy(memory, *parse_json_copy(memory, job_set_json()));
     std::string out;
     append_json(out, document);
-    const std::size_t before = allocations;
+    const std::size_t before = cotrain::test::allocations();
     for (auto _ : state) {
         out.clear();
         append_json(out, document);
@@ -101,7 +87,7 @@ void write_yaml(benchmark::State& state) {
     const ref document = *parse_json_copy(memory, job_set_json());
     std::string out;
     append_yaml(out, document);
-    const std::size_t before = allocations;
+    const std::size_t before = cotrain::test::allocations();
     for (auto _ : state) {
         out.clear();
         append_yaml(out, document);
@@ -134,7 +120,7 @@ void edit_and_write(benchmark::State& state) {
         job.clear();
     };
     once();
-    const std::size_t before = allocations;
+    const std::size_t before = cotrain::test::allocations();
     for (auto _ : state) {
         once();
         benchmark::DoNotOptimize(out.data());
@@ -146,7 +132,7 @@ void freeze_document(benchmark::State& state) {
     arena source;
     const ref document = *parse_json_copy(source, job_set_json());
     arena memory;
-    const std::size_t before = allocations;
+    const std::size_t before = cotrain::test::allocations();
     for (auto _ : state) {
         benchmark::DoNotOptimize(freeze(memory, deep_copy(memory, document)));
         memory.clear();
@@ -158,13 +144,13 @@ void compare(benchmark::State& state) {
     arena memory;
     const ref a = deep_copy(memory, *parse_json_copy(memory, job_set_json()));
     const ref b = deep_copy(memory, a);
-    const std::size_t before = allocations;
+    const std::size_t before = cotrain::test::allocations();
     for (auto _ : state) benchmark::DoNotOptimize(equal(a, b));
     report(state, before, to_json(a).size());
 }
 
 void quantity_parse_and_add(benchmark::State& state) {
-    const std::size_t before = allocations;
+    const std::size_t before = cotrain::test::allocations();
     for (auto _ : state) {
         quantity sum;
         for (const std::string_view text : {"16", "64Gi", "500m", "1.5Gi"}) sum += *quantity::parse(text) * 8;

@@ -5,28 +5,14 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "../test/support/watch_samples.cpp"  // bench programs see the rooms, not the tests' library
+#include "../test/support/counted_memory.cpp"  // bench programs see the rooms, not the tests' library
+#include "../test/support/watch_samples.cpp"   // bench programs see the rooms, not the tests' library
 #include "watch/intake.hpp"
 #include "watch/list_watch.hpp"
-
-namespace {
-std::uint64_t allocations = 0;
-}
-
-// Of this program: everything that is asked of the heap is counted.
-void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* const block = std::malloc(bytes)) return block;
-    throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace {
 
@@ -68,9 +54,9 @@ void unchanged(benchmark::State& state, kind of, const std::string& object) {
     const std::string line = test::watch_line("MODIFIED", object);
     t.take(line);
     const std::uint64_t heard = t.to.heard;
-    const std::uint64_t before = allocations;
+    const std::uint64_t before = test::allocations();
     for (auto _ : state) t.take(line);
-    const std::uint64_t after = allocations;
+    const std::uint64_t after = test::allocations();
     if (t.to.heard != heard) throw std::runtime_error("something changed");
     const auto bytes = static_cast<double>(state.iterations()) * static_cast<double>(line.size());
     state.counters["GB_per_s"] = benchmark::Counter(bytes / 1e9, benchmark::Counter::kIsRate);

@@ -2,23 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <cstdlib>
-#include <new>
 
+#include "support/counted_memory.hpp"
 #include "trainjob_world.hpp"
-
-namespace {
-std::uint64_t allocations = 0;
-}
-
-// Of this program: everything that is asked of the heap is counted.
-void* operator new(std::size_t bytes) {
-    ++allocations;
-    if (void* const block = std::malloc(bytes)) return block;
-    throw std::bad_alloc();
-}
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace cotrain::reconcile {
 namespace {
@@ -28,9 +14,9 @@ constexpr int rounds = 100;
 // Frames are recycled within a coroutine's thread, so the rounds run in one.
 awaitable<std::uint64_t> run_often(trainjob_world* w, key k) {
     for (int i = 0; i < 3; ++i) static_cast<void>(co_await w->reconciler->reconcile(k, 0));
-    const std::uint64_t before = allocations;
+    const std::uint64_t before = test::allocations();
     for (int i = 0; i < rounds; ++i) static_cast<void>(co_await w->reconciler->reconcile(k, 0));
-    co_return allocations - before;
+    co_return test::allocations() - before;
 }
 
 TEST(trainjob_quiet, a_run_that_changes_nothing_costs_no_memory_and_no_request) {
