@@ -17,15 +17,19 @@ run_format() {
 run_lint() {
   tools/dev/layering.sh
   tools/dev/sizes.sh
-  build_preset dev
+  build_preset dev all crdgen
+  tools/crdgen/check.sh build/dev/tools/crdgen/crdgen
   lint_sources "${1:-}"
 }
 
-# clang-tidy over sources that were not found clean before, with the same headers, flags and checks.
+# clang-tidy over sources that were not found clean before with the same headers, flags and checks: neither here nor in
+# CI, which has passed at the commit in .ci/landed.
 lint_sources() {
-  local known=$cache/tidy source headers key todo=()
+  local known=$cache/tidy source headers key todo=() changed
   mkdir -p "$known"
+  changed=" $([ "$1" = --all ] || changed_since_landed) "
   while read -r source headers; do
+    [ "$changed" = '  ' ] || touches "$changed" "$source $headers" || continue
     # shellcheck disable=SC2086 # a list of files
     key=$(cat .clang-tidy "$source" $headers | sha256sum | cut -d' ' -f1)
     [ "$1" != --all ] && [ -e "$known/$key" ] && continue
@@ -34,6 +38,23 @@ lint_sources() {
   say "clang-tidy: ${#todo[@]} sources"
   [ ${#todo[@]} = 0 ] && return
   printf '%s\n' "${todo[@]}" | xargs -P "$jobs" -L 1 bash -c 'tools/dev/tidy.sh "$0" "$1"'
+}
+
+# Files of src/ that differ from the commit in .ci/landed, on one line; nothing, meaning all, when that cannot be told
+# or the checks themselves have changed.
+changed_since_landed() {
+  local landed
+  landed=$(cat .ci/landed) && git rev-parse --verify --quiet "$landed^{commit}" >/dev/null || return 0
+  git diff --quiet "$landed" -- .clang-tidy tools/dev/tidy.sh || return 0
+  printf 'src/ '
+  { git diff --name-only "$landed" -- src && git ls-files --others --exclude-standard -- src; } | tr '\n' ' '
+}
+
+# touches CHANGED FILES: whether one of the files is among the changed.
+touches() {
+  local file
+  for file in $2; do case $1 in *" $file "*) return 0 ;; esac; done
+  return 1
 }
 
 # Each source of src/ with all headers of ours that it includes, directly or not: what a verdict on it depends on.
@@ -58,11 +79,8 @@ sources_and_headers() {
 
 run_fuzz() {
   local seconds=${1:-20} each name corpus
-  (
-    export CC=clang-19 CXX=clang++-19
-    build_preset fuzz
-  )
-  for each in build/fuzz/test/fuzz/*_fuzz; do
+  build_preset asan
+  for each in build/asan/test/fuzz/*_fuzz; do
     name=$(basename "$each" _fuzz)
     corpus=$cache/corpus/$name
     mkdir -p "$corpus"
