@@ -28,6 +28,7 @@ struct object_server {
     std::map<std::string, std::string> objects;
     int version = 1;
     int writes = 0;
+    int failures = 0;  // that are still to come, of reading the secret
     // What another replica stores just before our first write comes in.
     std::string rival;
     std::string rival_path;
@@ -50,6 +51,11 @@ struct object_server {
         if (in.head().path.contains("watch=")) {
             in.begin(200, {});
             co_await in.until_gone();
+            co_return;
+        }
+        if (method == "GET" && path == secret_path && failures > 0) {
+            --failures;
+            in.respond(500, {}, "{}");
             co_return;
         }
         if (method == "GET") {
@@ -136,6 +142,16 @@ TEST_F(keeper, takes_what_is_good_and_writes_nothing) {
     server.put(std::string(secret_path), *write_secret("", "ns", "cert", theirs));
     for (const std::string& path : {validating, mutating})
         server.put(path, **inject_authority(server.objects.at(path), theirs.ca_crt));
+    EXPECT_EQ(run(), theirs);
+    EXPECT_EQ(server.writes, 0);
+}
+
+TEST_F(keeper, what_cannot_be_read_is_not_taken_for_missing) {
+    const certificate_set theirs = some_set();
+    server.put(std::string(secret_path), *write_secret("", "ns", "cert", theirs));
+    for (const std::string& path : {validating, mutating})
+        server.put(path, **inject_authority(server.objects.at(path), theirs.ca_crt));
+    server.failures = 12;  // more than one request tries
     EXPECT_EQ(run(), theirs);
     EXPECT_EQ(server.writes, 0);
 }

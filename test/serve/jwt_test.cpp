@@ -74,6 +74,8 @@ TEST(jwt, an_algorithm_does_not_borrow_another_ones_key) {
     EXPECT_EQ(trouble(rsa().sign(R"({"alg":"ES256","kid":"key-1"})", good_claims), rsa().keys()), "signature");
     EXPECT_EQ(trouble(ec.sign(R"({"alg":"RS256","kid":"key-1"})", good_claims), ec.keys()), "signature");
     EXPECT_EQ(trouble(ec.sign(R"({"alg":"ES384","kid":"key-1"})", good_claims), ec.keys()), "signature");
+    EXPECT_EQ(trouble(ec.sign_der(R"({"alg":"RS256","kid":"key-1"})", good_claims), ec.keys()), "signature");
+    EXPECT_EQ(trouble(ec.sign_der(R"({"alg":"ES256","kid":"key-1"})", good_claims), ec.keys()), "signature");
 }
 
 TEST(jwt, the_named_key_signs_or_nobody_does) {

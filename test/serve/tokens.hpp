@@ -45,6 +45,11 @@ class test_signer {
     [[nodiscard]] std::string sign(std::string_view claims) const {
         return sign(R"({"alg":")" + algorithm_ + R"(","kid":")" + id_ + R"("})", claims);
     }
+    // With the signature of a curve as OpenSSL writes it, not as tokens carry it.
+    [[nodiscard]] std::string sign_der(std::string_view header, std::string_view claims) const {
+        const std::string text = base64url(header) + "." + base64url(claims);
+        return text + "." + base64url(signature(text, false));
+    }
     // As one entry of the issuer's list.
     [[nodiscard]] std::string jwk() const {
         const std::string head = R"({"use":"sig","kid":")" + id_ + R"(","alg":")" + algorithm_ + R"(",)";
@@ -79,7 +84,7 @@ class test_signer {
         BN_free(n);
         return out;
     }
-    [[nodiscard]] std::string signature(const std::string& text) const {
+    [[nodiscard]] std::string signature(const std::string& text, bool raw_parts = true) const {
         const EVP_MD* digest = algorithm_ == "ES384"   ? EVP_sha384()
                                : algorithm_ == "ES512" ? EVP_sha512()
                                                        : EVP_sha256();
@@ -92,7 +97,7 @@ class test_signer {
         EVP_DigestSign(context, reinterpret_cast<unsigned char*>(out.data()), &length, bytes, text.size());
         out.resize(length);
         EVP_MD_CTX_free(context);
-        if (algorithm_ == "RS256") return out;
+        if (algorithm_ == "RS256" || !raw_parts) return out;
         const auto* der = reinterpret_cast<const unsigned char*>(out.data());
         ECDSA_SIG* parts = d2i_ECDSA_SIG(nullptr, &der, static_cast<long>(out.size()));
         std::string raw = bytes_of(ECDSA_SIG_get0_r(parts), size()) + bytes_of(ECDSA_SIG_get0_s(parts), size());
