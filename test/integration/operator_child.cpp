@@ -6,9 +6,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
-#include <boost/asio/cancel_after.hpp>
-#include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
 #include <csignal>
@@ -28,7 +25,7 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-std::string write_config(const std::string& text) {
+std::string write_file(const std::string& text) {
     std::string name = (std::filesystem::temp_directory_path() / "cotrain-operator-XXXXXX").string();
     const int file = ::mkstemp(name.data());
     if (file < 0 || ::write(file, text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
@@ -68,21 +65,19 @@ std::string with_ports(std::string config) {
 }  // namespace
 
 operator_child::operator_child(asio::io_context& loop, std::string config, std::string kubeconfig)
-    : errors_(loop), config_file_(write_config(with_ports(std::move(config)))) {
+    : loop_(loop), log_file_(write_file("")), config_file_(write_file(with_ports(std::move(config)))) {
     if (kubeconfig.empty()) kubeconfig = test_variable("COTRAIN_TEST_KUBECONFIG");
     std::vector<std::string> words{COTRAIN_BINARY, "operator", "--config=" + config_file_,
                                    "--kubeconfig=" + kubeconfig};
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);
-    std::array<int, 2> ends{};
-    if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error("no pipe");
+    const int errors = ::open(log_file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
     const pid_t parent = ::getpid();
     pid_ = ::fork();
-    if (pid_ == 0) become(argv, ends[1], parent);
-    ::close(ends[1]);
+    if (pid_ == 0) become(argv, errors, parent);
+    ::close(errors);
     if (pid_ < 0) throw std::runtime_error("no process");
-    errors_.assign(ends[0]);
 }
 
 operator_child::~operator_child() {
@@ -93,6 +88,7 @@ operator_child::~operator_child() {
         ::waitpid(pid_, &status, 0);
     }
     std::filesystem::remove(config_file_);
+    std::filesystem::remove(log_file_);
 }
 
 void operator_child::signal(int number) const { ::kill(pid_, number); }
@@ -105,36 +101,31 @@ bool operator_child::reap() {
     return true;
 }
 
-// More of the log; false at its end, or when the time is up.
-awaitable<bool> operator_child::read_until(clock::time_point due) {
-    if (!open_) co_return false;
-    std::array<char, 4096> buffer{};
-    const auto left = due - clock::now();
-    if (left <= clock::duration::zero()) co_return false;
-    const auto [error, bytes] =
-        co_await errors_.async_read_some(asio::buffer(buffer), asio::cancel_after(left, use_tuple));
-    log_.append(buffer.data(), bytes);
-    if (error && error != asio::error::operation_aborted) open_ = false;
-    co_return !error;
+std::string operator_child::log() const {
+    std::ifstream in(log_file_);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+awaitable<void> operator_child::pause() const {
+    asio::steady_timer timer(loop_, std::chrono::milliseconds(10));
+    co_await timer.async_wait(asio::use_awaitable);
 }
 
 awaitable<bool> operator_child::said(std::string text, std::chrono::seconds within) {
     const auto due = clock::now() + within;
-    while (!log_.contains(text))
-        if (!co_await read_until(due)) co_return log_.contains(text);
-    co_return true;
+    for (;;) {
+        const bool over = reap() || clock::now() > due;
+        if (log().contains(text)) co_return true;
+        if (over) co_return false;
+        co_await pause();
+    }
 }
 
 awaitable<int> operator_child::ended(std::chrono::seconds within) {
     const auto due = clock::now() + within;
-    // The log ends with the process.
-    while (co_await read_until(due)) {
-    }
-    asio::steady_timer timer(co_await asio::this_coro::executor);
-    while (!reap() && clock::now() < due) {
-        timer.expires_after(std::chrono::milliseconds(5));
-        co_await timer.async_wait(asio::use_awaitable);
-    }
+    while (!reap() && clock::now() < due) co_await pause();
     co_return code_;
 }
 

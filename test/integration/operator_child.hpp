@@ -3,7 +3,7 @@
 
 #include <sys/types.h>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -30,7 +30,8 @@ class operator_child {
     [[nodiscard]] awaitable<int> stop();
 
     [[nodiscard]] pid_t pid() const { return pid_; }
-    [[nodiscard]] const std::string& log() const { return log_; }
+    // All that it has said so far. It goes to a file: nobody has to read along.
+    [[nodiscard]] std::string log() const;
     // From the kernel: CPU seconds used so far, resident bytes, and of these the anonymous ones.
     struct usage {
         double cpu_seconds = 0;
@@ -42,14 +43,13 @@ class operator_child {
 
    private:
     [[nodiscard]] bool reap();
-    [[nodiscard]] awaitable<bool> read_until(std::chrono::steady_clock::time_point due);
+    [[nodiscard]] awaitable<void> pause() const;
 
-    asio::posix::stream_descriptor errors_;
-    std::string log_;
+    asio::io_context& loop_;
+    std::string log_file_;
     std::string config_file_;
     pid_t pid_ = -1;
     int code_ = -1;
-    bool open_ = true;
 };
 
 }  // namespace cotrain::test

@@ -91,7 +91,7 @@ operator_scene::operator_scene(std::string name, std::string config)
 void operator_scene::play(awaitable<void> (*body)(operator_scene&)) {
     test::run(loop, run(body));
     if (testing::Test::HasFailure() && child) {
-        const std::string& log = child->log();
+        const std::string log = child->log();
         std::printf("%s\n", log.substr(log.size() > 4000 ? log.size() - 4000 : 0).c_str());
     }
 }
