@@ -1,0 +1,222 @@
+// The built-in kinds: their schemas, as far as merging and pruning need them, and what the server fills in.
+#include <openssl/evp.h>
+
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "api/json.hpp"
+#include "api/schema/kubernetes.hpp"
+#include "sim/kind.hpp"
+
+namespace cotrain::sim {
+namespace {
+
+namespace schema = api::schema;
+
+constexpr std::string_view types = R"json({
+"Text":{"type":"string"},
+"Texts":{"type":"object","additionalProperties":{"type":"string"}},
+"OwnerReference":{"type":"object","x-kubernetes-map-type":"atomic","required":["apiVersion","kind","name","uid"],"properties":{
+  "apiVersion":{"type":"string"},"kind":{"type":"string"},"name":{"type":"string"},"uid":{"type":"string"},
+  "controller":{"type":"boolean"},"blockOwnerDeletion":{"type":"boolean"}}},
+"ManagedFieldsEntry":{"type":"object","properties":{
+  "apiVersion":{"type":"string"},"fieldsType":{"type":"string"},"manager":{"type":"string"},
+  "fieldsV1":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"x-kubernetes-map-type":"atomic"},
+  "operation":{"type":"string"},"subresource":{"type":"string"},"time":{"type":"string"}}},
+"ObjectMeta":{"type":"object","properties":{
+  "annotations":{"$ref":"Texts"},"labels":{"$ref":"Texts"},
+  "creationTimestamp":{"type":"string"},"deletionTimestamp":{"type":"string"},
+  "deletionGracePeriodSeconds":{"type":"integer","format":"int64"},
+  "finalizers":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"set"},
+  "generateName":{"type":"string"},"generation":{"type":"integer","format":"int64"},
+  "managedFields":{"type":"array","items":{"$ref":"ManagedFieldsEntry"},"x-kubernetes-list-type":"atomic"},
+  "name":{"type":"string"},"namespace":{"type":"string"},
+  "ownerReferences":{"type":"array","items":{"$ref":"OwnerReference"},"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["uid"]},
+  "resourceVersion":{"type":"string"},"selfLink":{"type":"string"},"uid":{"type":"string"}}},
+"ObjectReference":{"type":"object","x-kubernetes-map-type":"atomic","properties":{
+  "apiVersion":{"type":"string"},"fieldPath":{"type":"string"},"kind":{"type":"string"},"name":{"type":"string"},
+  "namespace":{"type":"string"},"resourceVersion":{"type":"string"},"uid":{"type":"string"}}},
+"NamedReference":{"type":"object","x-kubernetes-map-type":"atomic","properties":{"name":{"type":"string","default":""}}},
+"Condition":{"type":"object","required":["type","status"],"properties":{
+  "type":{"type":"string"},"status":{"type":"string"},"reason":{"type":"string"},"message":{"type":"string"},
+  "lastTransitionTime":{"type":"string"},"lastProbeTime":{"type":"string"},"observedGeneration":{"type":"integer","format":"int64"}}},
+"Conditions":{"type":"array","items":{"$ref":"Condition"},"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["type"]},
+"Amounts":{"type":"object","additionalProperties":{"x-kubernetes-int-or-string":true}},
+"ConfigMap":{"type":"object","properties":{
+  "data":{"$ref":"Texts"},"binaryData":{"$ref":"Texts"},"immutable":{"type":"boolean"}}},
+"Secret":{"type":"object","properties":{
+  "data":{"$ref":"Texts"},"stringData":{"$ref":"Texts"},"immutable":{"type":"boolean"},"type":{"type":"string"}}},
+"Namespace":{"type":"object","properties":{
+  "spec":{"type":"object","properties":{"finalizers":{"type":"array","items":{"type":"string"},"x-kubernetes-list-type":"atomic"}}},
+  "status":{"type":"object","properties":{"phase":{"type":"string"},"conditions":{"$ref":"Conditions"}}}}},
+"ServiceAccount":{"type":"object","properties":{
+  "automountServiceAccountToken":{"type":"boolean"},
+  "imagePullSecrets":{"type":"array","items":{"$ref":"NamedReference"},"x-kubernetes-list-type":"atomic"},
+  "secrets":{"type":"array","items":{"$ref":"ObjectReference"},"x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"]}}},
+"LimitRangeItem":{"type":"object","required":["type"],"properties":{
+  "type":{"type":"string"},"default":{"$ref":"Amounts"},"defaultRequest":{"$ref":"Amounts"},"max":{"$ref":"Amounts"},
+  "min":{"$ref":"Amounts"},"maxLimitRequestRatio":{"$ref":"Amounts"}}},
+"LimitRange":{"type":"object","properties":{
+  "spec":{"type":"object","required":["limits"],"properties":{
+    "limits":{"type":"array","items":{"$ref":"LimitRangeItem"},"x-kubernetes-list-type":"atomic"}}}}},
+"RuntimeClass":{"type":"object","required":["handler"],"properties":{
+  "handler":{"type":"string"},
+  "overhead":{"type":"object","properties":{"podFixed":{"$ref":"Amounts"}}},
+  "scheduling":{"type":"object","properties":{
+    "nodeSelector":{"type":"object","additionalProperties":{"type":"string"},"x-kubernetes-map-type":"atomic"},
+    "tolerations":{"type":"array","x-kubernetes-list-type":"atomic","items":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}}}}},
+"PriorityClass":{"type":"object","required":["value"],"properties":{
+  "value":{"type":"integer","format":"int32"},"globalDefault":{"type":"boolean"},"description":{"type":"string"},
+  "preemptionPolicy":{"type":"string"}}},
+"Event":{"type":"object","properties":{
+  "eventTime":{"type":"string"},"action":{"type":"string"},"note":{"type":"string"},"reason":{"type":"string"},
+  "type":{"type":"string"},"reportingController":{"type":"string"},"reportingInstance":{"type":"string"},
+  "regarding":{"$ref":"ObjectReference"},"related":{"$ref":"ObjectReference"},
+  "series":{"type":"object","properties":{"count":{"type":"integer","format":"int32"},"lastObservedTime":{"type":"string"}}},
+  "deprecatedCount":{"type":"integer","format":"int32"},"deprecatedFirstTimestamp":{"type":"string"},
+  "deprecatedLastTimestamp":{"type":"string"},
+  "deprecatedSource":{"type":"object","properties":{"component":{"type":"string"},"host":{"type":"string"}}}}},
+"Lease":{"type":"object","properties":{
+  "spec":{"type":"object","properties":{
+    "acquireTime":{"type":"string"},"renewTime":{"type":"string"},"holderIdentity":{"type":"string"},
+    "leaseDurationSeconds":{"type":"integer","format":"int32"},"leaseTransitions":{"type":"integer","format":"int32"},
+    "preferredHolder":{"type":"string"},"strategy":{"type":"string"}}}}},
+"PodStatus":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{
+  "phase":{"type":"string"},"reason":{"type":"string"},"message":{"type":"string"},"conditions":{"$ref":"Conditions"}}}
+})json";
+
+const schema::library& own_types() {
+    static api::arena memory;
+    static const schema::library read = [] {
+        const auto document = api::parse_json(memory, types);
+        if (!document) throw std::logic_error(document.error().message);
+        auto library = schema::library::read(*document);
+        if (!library) throw std::logic_error(library.error().message);
+        return std::move(*library);
+    }();
+    return read;
+}
+
+schema::shared_node pod_body() {
+    schema::node out{.type = schema::value_type::object};
+    out.properties.push_back({"spec", schema::kubernetes_types().find("PodSpec")});
+    out.properties.push_back({"status", own_types().find("PodStatus")});
+    return std::make_shared<const schema::node>(std::move(out));
+}
+
+void fill_namespace(api::arena& memory, api::editor& object) {
+    (void)memory;
+    const std::string name{object.get({"metadata", "name"}).as_string()};
+    object.ensure_object({"metadata", "labels"}).set("kubernetes.io/metadata.name", name);
+    if (!object.get({"spec", "finalizers"}))
+        object.ensure_object("spec").ensure_array("finalizers").append("kubernetes");
+    object.ensure_object("status").set_default("phase", "Active");
+}
+
+std::string base64(std::string_view bytes) {
+    std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
+    const int length =
+        EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
+                        reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
+    out.resize(static_cast<std::size_t>(length));
+    return out;
+}
+
+void fill_secret(api::arena& memory, api::editor& object) {
+    (void)memory;
+    object.set_default("type", "Opaque");
+    const api::ref plain = object.get("stringData");
+    for (const api::member& m : plain.members()) {
+        object.ensure_object("data").set(m.key(), base64(m.value.as_string()));
+    }
+    object.remove("stringData");
+}
+
+void fill_priority_class(api::arena& memory, api::editor& object) {
+    (void)memory;
+    object.set_default("preemptionPolicy", "PreemptLowerPriority");
+}
+
+bool alike(api::ref a, api::ref b) { return (a.empty() && b.empty()) || equal(a, b); }
+
+// Of ConfigMaps and Secrets.
+std::string refuse_frozen(api::ref live, api::ref wanted) {
+    if (!live.get("immutable").as_bool(false)) return {};
+    if (!wanted.get("immutable").as_bool(false))
+        return "immutable: Forbidden: field is immutable when `immutable` is set";
+    for (const char* name : {"data", "binaryData"}) {
+        if (!alike(live.get(name), wanted.get(name)))
+            return std::string{name} + ": Forbidden: field is immutable when `immutable` is set";
+    }
+    return {};
+}
+
+std::string refuse_secret(api::ref live, api::ref wanted) {
+    if (!equal(live.get("type"), wanted.get("type"))) return "type: Invalid value: field is immutable";
+    return refuse_frozen(live, wanted);
+}
+
+std::string refuse_handler(api::ref live, api::ref wanted) {
+    return equal(live.get("handler"), wanted.get("handler")) ? "" : "handler: Invalid value: field is immutable";
+}
+
+kind make(std::string group, std::string version, std::string plural, std::string singular, std::string name,
+          bool namespaced, std::vector<std::string> short_names) {
+    kind out;
+    out.group = std::move(group);
+    out.version = std::move(version);
+    out.plural = std::move(plural);
+    out.singular = std::move(singular);
+    out.name = std::move(name);
+    out.list_name = out.name + "List";
+    out.namespaced = namespaced;
+    out.short_names = std::move(short_names);
+    out.body = out.name == "Pod" ? pod_body() : own_types().find(out.name);
+    out.merged = with_object_meta(*out.body);
+    return out;
+}
+
+}  // namespace
+
+schema::shared_node object_meta() { return own_types().find("ObjectMeta"); }
+
+std::vector<kind> built_in_kinds() {
+    std::vector<kind> out;
+    const auto add = [&](kind made) -> kind& { return out.emplace_back(std::move(made)); };
+    kind& space = add(make("", "v1", "namespaces", "namespace", "Namespace", false, {"ns"}));
+    space.has_status = true;
+    space.fill = fill_namespace;
+    space.columns = {{"Status", "string", ".status.phase", 0, "The status of the namespace"}};
+    kind& map = add(make("", "v1", "configmaps", "configmap", "ConfigMap", true, {"cm"}));
+    map.refuse = refuse_frozen;
+    kind& secret = add(make("", "v1", "secrets", "secret", "Secret", true, {}));
+    secret.fill = fill_secret;
+    secret.refuse = refuse_secret;
+    secret.columns = {{"Type", "string", ".type", 0, "Kind of secret"}};
+    add(make("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", true, {"sa"}));
+    add(make("", "v1", "limitranges", "limitrange", "LimitRange", true, {"limits"}));
+    kind& pod = add(make("", "v1", "pods", "pod", "Pod", true, {"po"}));
+    pod.has_status = pod.has_generation = true;
+    pod.categories = {"all"};
+    pod.columns = {{"Status", "string", ".status.phase", 0, "The phase of the pod"}};
+    kind& runtime = add(make("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", false, {}));
+    runtime.refuse = refuse_handler;
+    runtime.columns = {{"Handler", "string", ".handler", 0, "The CRI configuration"}};
+    kind& priority =
+        add(make("scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", false, {"pc"}));
+    priority.fill = fill_priority_class;
+    priority.has_generation = true;
+    priority.columns = {{"Value", "integer", ".value", 0, "The priority"},
+                        {"Global-Default", "boolean", ".globalDefault", 0, "Whether it is the default"}};
+    kind& event = add(make("events.k8s.io", "v1", "events", "event", "Event", true, {"ev"}));
+    event.columns = {{"Type", "string", ".type", 0, "Normal or Warning"},
+                     {"Reason", "string", ".reason", 0, "Why"},
+                     {"Object", "string", ".regarding.name", 0, "The object that the event is about"},
+                     {"Note", "string", ".note", 0, "What happened"}};
+    kind& lease = add(make("coordination.k8s.io", "v1", "leases", "lease", "Lease", true, {}));
+    lease.columns = {{"Holder", "string", ".spec.holderIdentity", 0, "Who holds the lease"}};
+    return out;
+}
+
+}  // namespace cotrain::sim

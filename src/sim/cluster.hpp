@@ -1,0 +1,115 @@
+// The API server's rules as a state machine: requests to objects in, objects or refusals out. No socket, no clock.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/edit.hpp"
+#include "api/time.hpp"
+#include "base/random.hpp"
+#include "sim/failure.hpp"
+#include "sim/kind.hpp"
+#include "sim/ownership.hpp"
+#include "sim/store.hpp"
+
+namespace cotrain::sim {
+
+// As etcd's default limit on requests.
+inline constexpr std::size_t object_bytes_max = 1536UL * 1024;
+
+// Which object, and through which door.
+struct target {
+    const kind* of = nullptr;
+    std::string ns{};
+    std::string name{};
+    bool status = false;  // the status sub-resource
+};
+
+struct write_options {
+    std::string manager{};
+    bool force = false;  // of apply
+    bool dry_run = false;
+    bool strict = false;  // unknown fields are errors
+};
+
+enum class patch_type : std::uint8_t { merge, json, strategic, apply };
+
+struct written {
+    std::string json;
+    bool created = false;
+    std::vector<std::string> warnings{};
+};
+
+enum class propagation : std::uint8_t { background, foreground, orphan };
+
+struct removal {
+    propagation dependents = propagation::background;
+    std::string uid{};  // preconditions
+    std::string resource_version{};
+    bool dry_run = false;
+};
+
+class cluster {
+   public:
+    explicit cluster(std::uint64_t seed) : random_(seed) {}
+
+    [[nodiscard]] kinds& types() { return kinds_; }
+    [[nodiscard]] const kinds& types() const { return kinds_; }
+    [[nodiscard]] store& objects() { return store_; }
+    [[nodiscard]] const store& objects() const { return store_; }
+
+    [[nodiscard]] outcome<record_ptr> get(const target& at) const;
+    [[nodiscard]] outcome<written> create(const target& at, api::ref document, const write_options& with,
+                                          api::seconds_time now);
+    [[nodiscard]] outcome<written> update(const target& at, api::ref document, const write_options& with,
+                                          api::seconds_time now);
+    [[nodiscard]] outcome<written> patch(const target& at, patch_type how, api::ref patch, const write_options& with,
+                                         api::seconds_time now);
+    // The object while something holds it, else a Status.
+    [[nodiscard]] outcome<written> remove(const target& at, const removal& how, api::seconds_time now);
+
+    // One step of the garbage collector and of namespaces' ends; whether there may be more to do.
+    bool collect(api::seconds_time now);
+
+   private:
+    struct change_request;
+    [[nodiscard]] outcome<> check_namespace(const target& at) const;
+    [[nodiscard]] std::string make_uid();
+    [[nodiscard]] outcome<written> apply(const target& at, api::ref config, const write_options& with,
+                                         api::seconds_time now);
+    [[nodiscard]] outcome<written> settle_new(api::arena& memory, const target& at, api::ref document,
+                                              std::optional<owners> owned, const write_options& with,
+                                              api::seconds_time now);
+    [[nodiscard]] outcome<written> settle_change(api::arena& memory, const change_request& what,
+                                                 const write_options& with, api::seconds_time now);
+    [[nodiscard]] outcome<std::string> name_of_new(const target& at, api::ref metadata);
+    [[nodiscard]] static outcome<> check_identity(const change_request& what, api::ref metadata);
+    [[nodiscard]] static owners owners_after(api::arena& memory, const change_request& what, api::editor& object,
+                                             const write_options& with, api::seconds_time now);
+    // Stores a settled object; `live` is what it was, null if it is new.
+    [[nodiscard]] outcome<written> keep(const target& at, api::editor object, const record* live,
+                                        const write_options& with, std::vector<std::string> warnings);
+    // Marks it as deleted, or removes it if nothing holds it.
+    void remove_held(const object_id& what, propagation dependents, api::seconds_time now);
+    void erase(const kind& of, const record& state);
+    void rewrite(const kind& of, const record& state, api::ref object);
+    void collect_one(const std::string& uid, api::seconds_time now);
+    bool collect_namespace(const record& space, api::seconds_time now);
+
+    kinds kinds_;
+    store store_;
+    base::random_source random_;
+    std::deque<std::string> to_collect_;  // uids of objects whose dependents, or own state, ask for a look
+    std::deque<object_id> to_judge_;      // objects whose owners may not exist
+    std::vector<std::string> ending_namespaces_;
+};
+
+// The object of a record.
+[[nodiscard]] api::ref open(api::arena& memory, const record& state);
+
+}  // namespace cotrain::sim

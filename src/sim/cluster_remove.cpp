@@ -1,0 +1,209 @@
+// Deleting objects, and what follows from it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/edit.hpp"
+#include "api/json.hpp"
+#include "sim/cluster.hpp"
+#include "sim/shaping.hpp"
+
+namespace cotrain::sim {
+namespace {
+
+constexpr std::string_view foreground = "foregroundDeletion";
+constexpr std::string_view orphan = "orphan";
+
+bool holds(api::ref object, std::string_view finalizer) {
+    return std::ranges::any_of(object.get({"metadata", "finalizers"}).items(),
+                               [&](api::ref each) { return each.as_string() == finalizer; });
+}
+
+// Without that finalizer.
+api::ref released(api::arena& memory, api::ref object, std::string_view finalizer) {
+    api::editor out = api::editor::of(memory, object);
+    api::editor metadata = out.child("metadata");
+    api::editor kept = api::editor::array(memory);
+    for (const api::ref each : metadata.get("finalizers").items()) {
+        if (each.as_string() != finalizer) kept.append(each);
+    }
+    if (kept.size() == 0) {
+        metadata.remove("finalizers");
+    } else {
+        metadata.set("finalizers", kept);
+    }
+    return out;
+}
+
+}  // namespace
+
+void cluster::rewrite(const kind& of, const record& state, api::ref object) {
+    api::arena memory;
+    api::editor out = api::editor::of(memory, object);
+    out.child("metadata").set("resourceVersion", fmt::format("{}", store_.next_version()));
+    record after = make_record(out);
+    if (after.deleting && out.get({"metadata", "finalizers"}).empty()) {
+        erase(of, after);
+    } else {
+        store_.put(of, std::move(after));
+        to_collect_.push_back(state.uid);
+    }
+}
+
+void cluster::erase(const kind& of, const record& state) {
+    std::vector<std::string> above;
+    for (const auto& [uid, blocks] : state.owners) above.push_back(uid);
+    const std::string uid = state.uid;
+    api::arena memory;
+    api::editor last = api::editor::of(memory, open(memory, state));
+    last.child("metadata").set("resourceVersion", fmt::format("{}", store_.next_version()));
+    record gone = make_record(last);
+    const std::string ns = gone.ns;
+    const std::string name = gone.name;
+    store_.erase(of, ns, name, std::move(gone));
+    to_collect_.push_back(uid);
+    for (std::string& owner : above) to_collect_.push_back(std::move(owner));
+}
+
+outcome<written> cluster::remove(const target& at, const removal& how, api::seconds_time now) {
+    auto found = get(at);
+    if (!found) return std::unexpected(std::move(found.error()));
+    const record_ptr state = *found;
+    if (!how.uid.empty() && how.uid != state->uid)
+        return std::unexpected(in_conflict(
+            *at.of, at.name,
+            fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", how.uid, state->uid)));
+    if (!how.resource_version.empty() && how.resource_version != fmt::format("{}", state->version))
+        return std::unexpected(in_conflict(
+            *at.of, at.name,
+            fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
+                        how.resource_version, state->version)));
+    if (how.dry_run) return written{.json = success_status(*at.of, at.name, state->uid)};
+    remove_held({at.of, {at.ns, at.name}}, how.dependents, now);
+    if (const record_ptr left = store_.find(*at.of, at.ns, at.name); left && left->uid == state->uid)
+        return written{.json = left->json};
+    return written{.json = success_status(*at.of, at.name, state->uid)};
+}
+
+void cluster::remove_held(const object_id& what, propagation dependents, api::seconds_time now) {
+    const record_ptr state = store_.find(*what.of, what.key.first, what.key.second);
+    if (!state) return;
+    api::arena memory;
+    const api::ref object = open(memory, *state);
+    api::editor out = api::editor::of(memory, object);
+    api::editor metadata = out.child("metadata");
+    const std::string_view wanted = dependents == propagation::foreground ? foreground
+                                    : dependents == propagation::orphan   ? orphan
+                                                                          : std::string_view{};
+    for (const std::string_view each : {foreground, orphan}) {
+        if (each != wanted && holds(out, each)) {
+            out = api::editor::of(memory, released(memory, out, each));
+            metadata = out.child("metadata");
+        }
+    }
+    if (!wanted.empty() && !holds(out, wanted)) metadata.ensure_array("finalizers").append(wanted);
+    const bool space = what.of->name == "Namespace" && what.of->group.empty();
+    if (!space && metadata.get("finalizers").empty()) {
+        erase(*what.of, *state);
+        return;
+    }
+    if (!metadata.contains("deletionTimestamp")) {
+        metadata.set("deletionTimestamp", api::format_time(now)).set("deletionGracePeriodSeconds", 0);
+        if (const auto generation = metadata.get("generation").as_int()) metadata.set("generation", *generation + 1);
+        if (space) {
+            out.ensure_object("status").set("phase", "Terminating");
+            metadata.remove("deletionGracePeriodSeconds");
+            ending_namespaces_.push_back(state->name);
+        }
+    } else if (equal(object, out)) {
+        return;
+    }
+    if (space) {
+        // Its own finalizer is in the spec; collect_namespace() ends it.
+        metadata.set("resourceVersion", fmt::format("{}", store_.next_version()));
+        store_.put(*what.of, make_record(out));
+        return;
+    }
+    rewrite(*what.of, *state, out);
+}
+
+bool cluster::collect(api::seconds_time now) {
+    if (!to_judge_.empty()) {
+        const object_id id = std::move(to_judge_.front());
+        to_judge_.pop_front();
+        const record_ptr state = store_.find(*id.of, id.key.first, id.key.second);
+        for (const auto& [uid, blocks] : state ? state->owners : decltype(record::owners){}) {
+            if (!store_.exists(uid)) to_collect_.push_back(uid);
+        }
+        return true;
+    }
+    if (!to_collect_.empty()) {
+        const std::string uid = std::move(to_collect_.front());
+        to_collect_.pop_front();
+        collect_one(uid, now);
+        return true;
+    }
+    for (const std::string& name : ending_namespaces_) {
+        const record_ptr space = store_.find(*kinds_.find("", "v1", "namespaces"), "", name);
+        if (space && space->deleting && collect_namespace(*space, now)) return true;
+    }
+    std::erase_if(ending_namespaces_, [&](const std::string& name) {
+        return store_.find(*kinds_.find("", "v1", "namespaces"), "", name) == nullptr;
+    });
+    return false;
+}
+
+// The owner with that uid is gone, or is being deleted with its dependents.
+void cluster::collect_one(const std::string& uid, api::seconds_time now) {
+    api::arena memory;
+    const auto id = store_.find_uid(uid);
+    const record_ptr owner = id ? store_.find(*id->of, id->key.first, id->key.second) : nullptr;
+    if (owner && !owner->deleting) return;
+    const api::ref object = owner ? open(memory, *owner) : api::ref{};
+    const std::vector<object_id> dependents = store_.dependents(uid);
+    if (owner && holds(object, orphan)) {
+        for (const object_id& each : dependents) {
+            const record_ptr state = store_.find(*each.of, each.key.first, each.key.second);
+            api::editor out = api::editor::of(memory, open(memory, *state));
+            out.child({"metadata", "ownerReferences"}).remove_by("uid", uid);
+            if (out.get({"metadata", "ownerReferences"}).empty()) out.child("metadata").remove("ownerReferences");
+            rewrite(*each.of, *state, out);
+        }
+        rewrite(*id->of, *owner, released(memory, object, orphan));
+        return;
+    }
+    if (owner && !holds(object, foreground)) return;
+    bool blocked = false;
+    for (const object_id& each : dependents) {
+        const record_ptr state = store_.find(*each.of, each.key.first, each.key.second);
+        const bool waits =
+            std::ranges::any_of(state->owners, [&](const auto& o) { return o.first == uid && o.second; });
+        const bool others_left =
+            std::ranges::any_of(state->owners, [&](const auto& o) { return o.first != uid && store_.exists(o.first); });
+        if (others_left) continue;
+        if (!state->deleting)
+            remove_held(each, owner && waits ? propagation::foreground : propagation::background, now);
+        blocked = blocked || (waits && store_.find(*each.of, each.key.first, each.key.second) != nullptr);
+    }
+    if (owner && !blocked) rewrite(*id->of, *owner, released(memory, object, foreground));
+}
+
+// Whether something was done.
+bool cluster::collect_namespace(const record& space, api::seconds_time now) {
+    bool left = false;
+    for (const auto& each : kinds_.all()) {
+        if (!each->namespaced) continue;
+        for (const record_ptr& state : store_.list(*each, space.name, store_.version(), std::nullopt)) {
+            left = true;
+            if (state->deleting) continue;
+            remove_held({each.get(), {state->ns, state->name}}, propagation::background, now);
+            return true;
+        }
+    }
+    if (left) return false;
+    erase(*kinds_.find("", "v1", "namespaces"), space);
+    return true;
+}
+
+}  // namespace cotrain::sim

@@ -1,0 +1,375 @@
+// Creating and changing objects.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <stdexcept>
+#include <utility>
+
+#include "api/edit.hpp"
+#include "api/json.hpp"
+#include "sim/cluster.hpp"
+#include "sim/patch.hpp"
+#include "sim/shaping.hpp"
+
+namespace cotrain::sim {
+namespace {
+
+constexpr int generated_characters = 5;
+
+ownership_rules rules_of(const target& at) {
+    ownership_rules out{at.of->merged.get(), at.of->api_version(), at.status ? "status" : "", {}};
+    const auto ignore = [&](const char* name) { out.ignored.insert(path{path_element::field(name)}); };
+    if (at.status) {
+        ignore("metadata");
+        ignore("spec");
+    } else if (at.of->has_status) {
+        ignore("status");
+    }
+    return out;
+}
+
+api::ref without_managers(api::arena& memory, api::ref object) {
+    if (!object.get({"metadata", "managedFields"})) return object;
+    api::editor out = api::editor::of(memory, object);
+    out.child("metadata").remove("managedFields");
+    return out;
+}
+
+void set_managers(api::arena& memory, api::editor& object, const owners& all) {
+    api::editor metadata = object.ensure_object("metadata");
+    metadata.remove("managedFields");
+    if (const api::ref list = write_owners(memory, all)) metadata.set("managedFields", list);
+}
+
+// Whether a client asks for a clean slate: an empty list, or one empty entry.
+bool resets_managers(api::ref managed) {
+    return managed.is_array() && (managed.empty() || (managed.size() == 1 && managed.at(0).empty()));
+}
+
+// The managedFields without their times, and the object without its managedFields.
+struct split_object {
+    api::ref managed;
+    api::ref rest;
+};
+
+split_object split(api::arena& scratch, api::ref object) {
+    // A copy: editing what is still being made would change it.
+    const api::ref copy = deep_copy(scratch, object);
+    api::editor managed = api::editor::array(scratch);
+    for (const api::ref entry : copy.get({"metadata", "managedFields"}).items()) {
+        api::editor one = api::editor::of(scratch, entry);
+        one.remove("time");
+        managed.append(one);
+    }
+    return {managed, without_managers(scratch, copy)};
+}
+
+bool same_but_times(api::ref a, api::ref b) {
+    api::arena scratch;
+    const split_object left = split(scratch, a);
+    const split_object right = split(scratch, b);
+    return equal(left.rest, right.rest) && equal(left.managed, right.managed);
+}
+
+// Which part of an object its generation counts changes of.
+bool same_wish(const kind& of, api::ref a, api::ref b) {
+    if (!of.custom) return equal(a.get("spec"), b.get("spec"));
+    const auto all_in = [](api::ref from, api::ref to) {
+        return std::ranges::all_of(from.members(), [&](const api::member& m) {
+            return m.key() == "metadata" || equal(m.value, to.get(m.key()));
+        });
+    };
+    return all_in(a, b) && all_in(b, a);
+}
+
+std::vector<std::string> warnings_of(const std::vector<std::string>& unknown) {
+    std::vector<std::string> out;
+    for (const std::string& path : unknown) out.push_back(fmt::format("unknown field \"{}\"", path));
+    return out;
+}
+
+constexpr std::string_view other_namespace =
+    "the namespace of the provided object does not match the namespace sent on the request";
+
+failure other_name(std::string_view sent, std::string_view asked) {
+    return bad_request(fmt::format("the name of the object ({}) does not match the name on the URL ({})", sent, asked));
+}
+
+failure strict_failure(const kind& of, const std::vector<std::string>& unknown) {
+    return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}", of.name,
+                                   of.version, of.name, fmt::join(warnings_of(unknown), ", ")));
+}
+
+}  // namespace
+
+// A change to an object that exists. `wanted` is not decoded yet.
+struct cluster::change_request {
+    const target& at;
+    record_ptr live_record;
+    api::ref live;
+    api::ref wanted;
+    std::optional<owners> owned{};  // apply has settled them
+};
+
+api::ref open(api::arena& memory, const record& state) {
+    auto read = api::parse_json(memory, state.json);
+    if (!read) throw std::logic_error("an object in the store is no JSON: " + read.error().message);
+    return *read;
+}
+
+outcome<record_ptr> cluster::get(const target& at) const {
+    record_ptr found = store_.find(*at.of, at.ns, at.name);
+    if (!found) return std::unexpected(not_found(*at.of, at.name));
+    return found;
+}
+
+outcome<> cluster::check_namespace(const target& at) const {
+    if (!at.of->namespaced) return {};
+    const kind* const spaces = kinds_.find("", "v1", "namespaces");
+    const record_ptr space = store_.find(*spaces, "", at.ns);
+    if (!space) return std::unexpected(not_found(*spaces, at.ns));
+    if (space->deleting)
+        return std::unexpected(forbidden(
+            *at.of, at.name,
+            fmt::format("unable to create new content in namespace {} because it is being terminated", at.ns)));
+    return {};
+}
+
+std::string cluster::make_uid() {
+    const std::uint64_t a = random_.next();
+    const std::uint64_t b = random_.next();
+    return fmt::format("{:08x}-{:04x}-4{:03x}-{:04x}-{:012x}", a >> 32U, (a >> 16U) & 0xffffU, a & 0xfffU,
+                       0x8000U | ((b >> 48U) & 0x3fffU), b & 0xffffffffffffU);
+}
+
+outcome<written> cluster::create(const target& at, api::ref document, const write_options& with,
+                                 api::seconds_time now) {
+    api::arena memory;
+    return settle_new(memory, at, document, std::nullopt, with, now);
+}
+
+outcome<std::string> cluster::name_of_new(const target& at, api::ref metadata) {
+    const std::string_view ns = metadata.get("namespace").as_string();
+    if (at.of->namespaced ? !ns.empty() && ns != at.ns : !ns.empty())
+        return std::unexpected(bad_request(std::string{other_namespace}));
+    if (!metadata.get("resourceVersion").as_string().empty())
+        return std::unexpected(bad_request("resourceVersion should not be set on objects to be created"));
+    std::string name{metadata.get("name").as_string(at.name)};
+    if (!at.name.empty() && name != at.name) return std::unexpected(other_name(name, at.name));
+    if (name.empty() && !metadata.get("generateName").as_string().empty()) {
+        static constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";
+        name = metadata.get("generateName").as_string();
+        for (int i = 0; i < generated_characters; ++i) name += letters[random_.next() % letters.size()];
+    }
+    if (!name.empty()) return name;
+    return std::unexpected(
+        invalid(*at.of, "", {{"metadata.name", api::schema::fault::required, "name or generateName is required"}}));
+}
+
+outcome<written> cluster::settle_new(api::arena& memory, const target& at, api::ref document,
+                                     std::optional<owners> owned, const write_options& with, api::seconds_time now) {
+    const kind& of = *at.of;
+    auto read = decode(memory, of, document);
+    if (!read) return std::unexpected(std::move(read.error()));
+    if (with.strict && !read->unknown_fields.empty()) return std::unexpected(strict_failure(of, read->unknown_fields));
+    api::editor object = read->object;
+    api::editor metadata = object.child("metadata");
+    target made = at;
+    if (auto name = name_of_new(at, metadata)) {
+        made.name = std::move(*name);
+    } else {
+        return std::unexpected(std::move(name.error()));
+    }
+    if (auto fine = check_namespace(made); !fine) return std::unexpected(std::move(fine.error()));
+
+    if (!owned) {
+        owned.emplace();
+        const bool reset = resets_managers(document.get({"metadata", "managedFields"}));
+        if (!reset) *owned = read_owners(metadata.get("managedFields"));
+        metadata.remove("managedFields");
+        own_update(rules_of(at), api::ref::empty_object(), object, *owned, with.manager, api::format_time(now));
+    }
+    for (const char* unset : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"})
+        metadata.remove(unset);
+    metadata.set("name", made.name).set("uid", make_uid()).set("creationTimestamp", api::format_time(now));
+    if (of.namespaced) metadata.set("namespace", at.ns);
+    if (of.has_generation) metadata.set("generation", 1);
+    if (of.custom && of.has_status) object.remove("status");
+    if (of.fill != nullptr) of.fill(memory, object);
+    if (auto faults = judge(of, object); !faults.empty()) return std::unexpected(invalid(of, made.name, faults));
+    if (store_.find(of, at.ns, made.name)) return std::unexpected(already_exists(of, made.name));
+    set_managers(memory, object, *owned);
+    return keep(made, object, nullptr, with, warnings_of(read->unknown_fields));
+}
+
+outcome<written> cluster::keep(const target& at, api::editor object, const record* live, const write_options& with,
+                               std::vector<std::string> warnings) {
+    api::editor metadata = object.child("metadata");
+    const bool ends = live != nullptr && live->deleting && metadata.get("finalizers").empty();
+    if (!with.dry_run) metadata.set("resourceVersion", fmt::format("{}", store_.next_version()));
+    record state = make_record(object);
+    if (state.json.size() > object_bytes_max) {
+        return std::unexpected(failure{413, "RequestEntityTooLarge",
+                                       fmt::format("Request entity too large: limit is {}", object_bytes_max)});
+    }
+    written out{state.json, live == nullptr, std::move(warnings)};
+    if (with.dry_run) return out;
+    if (ends) {
+        erase(*at.of, state);
+        return out;
+    }
+    if (!state.owners.empty()) to_judge_.push_back({at.of, {state.ns, state.name}});
+    if (live != nullptr && live->deleting) to_collect_.push_back(state.uid);
+    store_.put(*at.of, std::move(state));
+    return out;
+}
+
+outcome<written> cluster::update(const target& at, api::ref document, const write_options& with,
+                                 api::seconds_time now) {
+    api::arena memory;
+    auto found = get(at);
+    if (!found) return std::unexpected(std::move(found.error()));
+    return settle_change(memory, {at, *found, open(memory, **found), document}, with, now);
+}
+
+outcome<written> cluster::patch(const target& at, patch_type how, api::ref patch, const write_options& with,
+                                api::seconds_time now) {
+    if (how == patch_type::apply) return apply(at, patch, with, now);
+    api::arena memory;
+    auto found = get(at);
+    if (!found) return std::unexpected(std::move(found.error()));
+    if (how == patch_type::strategic && at.of->custom)
+        return std::unexpected(
+            failure{415, "UnsupportedMediaType",
+                    "the body of the request was in an unknown format - accepted media types include: "
+                    "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"});
+    const api::ref live = open(memory, **found);
+    patched result = how == patch_type::merge  ? patched{merge_patch(memory, live, patch)}
+                     : how == patch_type::json ? json_patch(memory, live, patch)
+                                               : strategic_patch(memory, at.of->merged.get(), live, patch);
+    if (!result) {
+        if (result.error().malformed) return std::unexpected(bad_request(result.error().message));
+        return std::unexpected(
+            failure{422, "Invalid",
+                    "the server rejected our request due to an error in our request: " + result.error().message});
+    }
+    return settle_change(memory, {at, *found, live, *result}, with, now);
+}
+
+outcome<written> cluster::apply(const target& at, api::ref config, const write_options& with, api::seconds_time now) {
+    const kind& of = *at.of;
+    api::arena memory;
+    if (with.manager.empty())
+        return std::unexpected(failure{
+            422,
+            "Invalid",
+            "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
+            {},
+            "meta.k8s.io",
+            "PatchOptions",
+            {{"FieldValueRequired", "Required value: is required for apply patch", "fieldManager"}}});
+    if (config.get("apiVersion").as_string() != of.api_version() || config.get("kind").as_string() != of.name)
+        return std::unexpected(bad_request(fmt::format(
+            "invalid object type: {}, Kind={}", config.get("apiVersion").as_string(), config.get("kind").as_string())));
+    if (!config.get({"metadata", "managedFields"}).is_unset())
+        return std::unexpected(bad_request("metadata.managedFields must be nil"));
+    const record_ptr found = store_.find(of, at.ns, at.name);
+    if (!found && at.status) return std::unexpected(not_found(of, at.name));
+    api::editor nothing = api::editor::object(memory);
+    nothing.set("apiVersion", of.api_version()).set("kind", of.name);
+    const api::ref stored = found ? open(memory, *found) : nothing.view();
+    const api::ref live = without_managers(memory, stored);
+    owners all = read_owners(stored.get({"metadata", "managedFields"}));
+    auto done = own_apply(memory, rules_of(at), live, config, all, with.manager, with.force, api::format_time(now));
+    if (!done) {
+        if (const auto* found_conflicts = std::get_if<conflicts>(&done.error()))
+            return std::unexpected(apply_conflict(*found_conflicts));
+        return std::unexpected(
+            internal(fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}", at.ns, at.name,
+                                 of.api_version(), of.name, std::get<apply_fault>(done.error()).message)));
+    }
+    if (auto nulls = stray_nulls(of, done->object); !nulls.empty()) return std::unexpected(invalid(of, at.name, nulls));
+    if (!found) return settle_new(memory, at, done->object, std::move(all), with, now);
+    return settle_change(memory, {at, found, stored, done->object, std::move(all)}, with, now);
+}
+
+// Whether the object that is sent is the one that it is sent to.
+outcome<> cluster::check_identity(const change_request& what, api::ref metadata) {
+    const target& at = what.at;
+    if (const std::string_view name = metadata.get("name").as_string(); name != at.name)
+        return std::unexpected(other_name(name, at.name));
+    if (const std::string_view ns = metadata.get("namespace").as_string(); !ns.empty() && ns != at.ns)
+        return std::unexpected(bad_request(std::string{other_namespace}));
+    const std::string_view version = metadata.get("resourceVersion").as_string();
+    if (version.empty() && at.of->custom) {
+        return std::unexpected(
+            invalid(*at.of, at.name,
+                    {{"metadata.resourceVersion", api::schema::fault::invalid, "0: must be specified for an update"}}));
+    }
+    if (!version.empty() && version != what.live.get({"metadata", "resourceVersion"}).as_string())
+        return std::unexpected(stale(*at.of, at.name));
+    const std::string_view uid = metadata.get("uid").as_string();
+    if (uid.empty() || uid == what.live_record->uid) return {};
+    return std::unexpected(
+        in_conflict(*at.of, at.name,
+                    fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,
+                                what.live_record->uid)));
+}
+
+// Who owns what after a write that is no apply. A client may send managedFields to change them.
+owners cluster::owners_after(api::arena& memory, const change_request& what, api::editor& object,
+                             const write_options& with, api::seconds_time now) {
+    if (what.owned) return *what.owned;
+    const target& at = what.at;
+    const api::ref sent = what.wanted.get({"metadata", "managedFields"});
+    if (!at.status && resets_managers(sent)) return {};
+    owners out;
+    if (!at.status) out = read_owners(sent);
+    if (out.empty()) out = read_owners(what.live.get({"metadata", "managedFields"}));
+    object.child("metadata").remove("managedFields");
+    // An object that nobody owns anything of stays so until the first apply.
+    if (!out.empty())
+        own_update(rules_of(at), without_managers(memory, what.live), object, out, with.manager, api::format_time(now));
+    return out;
+}
+
+outcome<written> cluster::settle_change(api::arena& memory, const change_request& what, const write_options& with,
+                                        api::seconds_time now) {
+    const target& at = what.at;
+    const kind& of = *at.of;
+    auto read = decode(memory, of, what.wanted);
+    if (!read) return std::unexpected(std::move(read.error()));
+    if (with.strict && !read->unknown_fields.empty()) return std::unexpected(strict_failure(of, read->unknown_fields));
+    api::editor object = read->object;
+    if (auto fine = check_identity(what, object.get("metadata")); !fine)
+        return std::unexpected(std::move(fine.error()));
+    const owners all = owners_after(memory, what, object, with, now);
+    if (at.status) {
+        const api::ref status = object.get("status");
+        object = api::editor::of(memory, without_managers(memory, what.live));
+        object.remove("status");
+        if (status) object.set("status", status);
+    } else if (of.has_status) {
+        object.remove("status");
+        if (const api::ref status = what.live.get("status")) object.set("status", status);
+    }
+    api::editor metadata = object.ensure_object("metadata");
+    const api::ref old_metadata = what.live.get("metadata");
+    for (const char* kept : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
+                             "generation", "namespace", "resourceVersion"}) {
+        metadata.remove(kept);
+        if (const api::ref old = old_metadata.get(kept)) metadata.set(kept, old);
+    }
+    if (!at.status && of.has_generation && !same_wish(of, what.live, object))
+        metadata.set("generation", old_metadata.get("generation").as_int(0) + 1);
+    set_managers(memory, object, all);
+    if (auto faults = judge(of, object, what.live); !faults.empty())
+        return std::unexpected(invalid(of, at.name, faults));
+    const bool ends = what.live_record->deleting && metadata.get("finalizers").empty();
+    if (!ends && same_but_times(what.live, object))
+        return written{what.live_record->json, false, warnings_of(read->unknown_fields)};
+    return keep(at, object, what.live_record.get(), with, warnings_of(read->unknown_fields));
+}
+
+}  // namespace cotrain::sim

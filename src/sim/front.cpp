@@ -1,0 +1,279 @@
+// Understands requests, has them done, and shows the results as the client wants them.
+#include "sim/front.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+#include "api/json.hpp"
+#include "api/yaml.hpp"
+#include "sim/discovery.hpp"
+#include "sim/table.hpp"
+
+namespace cotrain::sim {
+namespace {
+
+enum class look : std::uint8_t { whole, metadata, table };
+
+look look_of(std::string_view accept) {
+    // The first wish that can be met; clients list the plain form last.
+    const std::size_t table = accept.find("as=Table");
+    const std::size_t metadata =
+        std::min(accept.find("as=PartialObjectMetadata"), accept.find("as=PartialObjectMetadataList"));
+    if (table == std::string_view::npos && metadata == std::string_view::npos) return look::whole;
+    return table < metadata ? look::table : look::metadata;
+}
+
+std::string_view content_type_of(look as) {
+    return as == look::table ? "application/json;as=Table;g=meta.k8s.io;v=v1" : "application/json";
+}
+
+answer refuse(const failure& why) { return {.status = why.code, .body = to_status(why)}; }
+
+template <class T>
+std::optional<T> read_number(std::string_view text) {
+    T out{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+    return out;
+}
+
+class session {
+   public:
+    session(cluster& of, const question& what, const address& at, api::seconds_time now)
+        : cluster_(of), what_(what), at_(at), now_(now), look_(look_of(what.accept)) {}
+
+    response run() {
+        if (what_.method == "GET" || what_.method == "HEAD") {
+            if (auto document = discover(cluster_.types(), at_, what_.accept))
+                return answer{200, std::move(document->body), std::move(document->content_type)};
+        }
+        const auto path = read_resource_path(at_);
+        const kind* const of = path ? cluster_.types().find(path->group, path->version, path->plural) : nullptr;
+        if (of == nullptr) return refuse(no_such_path());
+        target where{of, path->ns, path->name, path->sub_resource == "status"};
+        if (!path->sub_resource.empty() && (!where.status || !of->has_status)) return refuse(no_such_path());
+        if (!of->namespaced && !where.ns.empty()) return refuse(no_such_path());
+        if (of->namespaced && where.ns.empty() && !where.name.empty()) return refuse(no_such_path());
+        return route(where);
+    }
+
+   private:
+    response route(const target& where) {
+        if (what_.method == "GET" && where.name.empty())
+            return at_.flag("watch") ? watch(where) : response{list(where)};
+        if (what_.method == "GET") return get(where);
+        if (what_.method == "DELETE" && !where.name.empty() && !where.status) return remove(where);
+        if (what_.method == "POST" && where.name.empty()) return write(where);
+        if ((what_.method == "PUT" || what_.method == "PATCH") && !where.name.empty()) return write(where);
+        return refuse(method_not_allowed());
+    }
+
+    std::string show(const kind& of, const record_ptr& object) const {
+        if (look_ == look::whole) return object->json;
+        if (look_ == look::metadata) return only_metadata(*object);
+        return make_table(of, {&object, 1}, rows(), {.resource_version = fmt::format("{}", object->version)}, now_);
+    }
+
+    [[nodiscard]] row_object rows() const {
+        const std::string_view wish = at_.get("includeObject");
+        return wish == "None" ? row_object::none : wish == "Object" ? row_object::whole : row_object::metadata;
+    }
+
+    answer get(const target& where) {
+        const auto found = cluster_.get(where);
+        if (!found) return refuse(found.error());
+        return {200, show(*where.of, *found), std::string{content_type_of(look_)}};
+    }
+
+    // A list's page: where it starts and at which version it is read.
+    struct page {
+        std::uint64_t version = 0;
+        std::optional<object_key> after{};
+    };
+
+    outcome<page> read_page() const {
+        const store& objects = cluster_.objects();
+        page out{objects.version()};
+        const std::string_view token = at_.get("continue");
+        if (token.empty()) {
+            const std::string_view asked = at_.get("resourceVersion");
+            if (asked.empty() || asked == "0") return out;
+            const auto version = read_number<std::uint64_t>(asked);
+            if (!version) return std::unexpected(bad_request(fmt::format("invalid resource version \"{}\"", asked)));
+            if (*version > out.version) {
+                return std::unexpected(failure{
+                    504, "Timeout", fmt::format("Too large resource version: {}, current: {}", *version, out.version)});
+            }
+            if (at_.get("resourceVersionMatch") == "Exact") out.version = *version;
+        } else {
+            const std::size_t dot = token.find('.');
+            const std::size_t slash = token.find('/');
+            const auto version = read_number<std::uint64_t>(token.substr(0, dot));
+            if (!version || dot == std::string_view::npos || slash == std::string_view::npos)
+                return std::unexpected(bad_request("continue key is not valid"));
+            out.version = *version;
+            out.after = object_key{token.substr(dot + 1, slash - dot - 1), token.substr(slash + 1)};
+        }
+        if (out.version < objects.compacted())
+            return std::unexpected(
+                expired("The provided continue parameter is too old to display a consistent list result. You can start "
+                        "a new list without the continue parameter."));
+        return out;
+    }
+
+    answer list(const target& where) {
+        const auto wanted = read_selector(at_.get("labelSelector"), at_.get("fieldSelector"));
+        if (!wanted) return refuse(bad_request(wanted.error()));
+        const auto from = read_page();
+        if (!from) return refuse(from.error());
+        std::vector<record_ptr> all = cluster_.objects().list(*where.of, where.ns, from->version, from->after);
+        std::erase_if(all, [&](const record_ptr& each) { return !wanted->takes(*each); });
+        list_facts facts{fmt::format("{}", from->version)};
+        const auto limit = read_number<std::size_t>(at_.get("limit")).value_or(0);
+        if (limit > 0 && all.size() > limit) {
+            facts.remaining = all.size() - limit;
+            all.resize(limit);
+            facts.continue_token = fmt::format("{}.{}/{}", from->version, all.back()->ns, all.back()->name);
+        }
+        if (look_ == look::table)
+            return {200, make_table(*where.of, all, rows(), facts, now_), std::string{content_type_of(look_)}};
+        return {200, show_list(*where.of, all, facts)};
+    }
+
+    std::string show_list(const kind& of, const std::vector<record_ptr>& all, const list_facts& facts) const {
+        const bool partial = look_ == look::metadata;
+        std::string out = fmt::format(R"({{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{}")",
+                                      partial ? "PartialObjectMetadataList" : of.list_name,
+                                      partial ? "meta.k8s.io/v1" : of.api_version(), facts.resource_version);
+        if (!facts.continue_token.empty()) {
+            out += fmt::format(R"(,"continue":"{}","remainingItemCount":{})", facts.continue_token, facts.remaining);
+        }
+        out += R"(},"items":[)";
+        for (const record_ptr& each : all) {
+            if (out.back() != '[') out += ',';
+            out += partial ? only_metadata(*each) : each->json;
+        }
+        return out + "]}";
+    }
+
+    response watch(const target& where) {
+        auto wanted = read_selector(at_.get("labelSelector"), at_.get("fieldSelector"));
+        if (!wanted) return refuse(bad_request(wanted.error()));
+        opened_watch out{.wish = {.of = where.of, .ns = where.ns, .wanted = std::move(*wanted)},
+                         .timeout = watch_time_default,
+                         .content_type = std::string{content_type_of(look_)}};
+        const std::string_view version = at_.get("resourceVersion");
+        const auto number = read_number<std::uint64_t>(version.empty() ? std::string_view{"0"} : version);
+        if (!number) return refuse(bad_request(fmt::format("invalid resource version \"{}\"", version)));
+        if (at_.flag("sendInitialEvents")) {
+            if (at_.get("resourceVersionMatch") != "NotOlderThan")
+                return refuse({422, "Invalid",
+                               "ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: Forbidden: "
+                               "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"});
+            out.wish.initial_events = true;
+        } else if (*number != 0) {
+            out.wish.from = *number;
+        }
+        out.wish.bookmarks = at_.flag("allowWatchBookmarks");
+        if (const auto seconds = read_number<std::int64_t>(at_.get("timeoutSeconds")); seconds && *seconds > 0)
+            out.timeout = std::min(std::chrono::seconds{*seconds}, watch_time_max);
+        out.wish.show = [as = look_, with = rows()](const kind& of, const record& object, api::seconds_time now) {
+            if (as == look::whole) return object.json;
+            if (as == look::metadata) return only_metadata(object);
+            const auto row = std::make_shared<const record>(object);
+            return make_table(of, {&row, 1}, with, {.resource_version = fmt::format("{}", object.version)}, now);
+        };
+        return out;
+    }
+
+    outcome<patch_type> read_patch_type() const {
+        const std::string_view type = what_.content_type.substr(0, what_.content_type.find(';'));
+        if (type == "application/merge-patch+json") return patch_type::merge;
+        if (type == "application/json-patch+json") return patch_type::json;
+        if (type == "application/strategic-merge-patch+json") return patch_type::strategic;
+        if (type == "application/apply-patch+yaml") return patch_type::apply;
+        return std::unexpected(unsupported_media(type));
+    }
+
+    outcome<api::ref> read_body(api::arena& memory) const {
+        if (what_.content_type.find("protobuf") != std::string_view::npos ||
+            what_.content_type.find("cbor") != std::string_view::npos)
+            return std::unexpected(unsupported_media(what_.content_type));
+        const bool yaml = what_.content_type.find("yaml") != std::string_view::npos;
+        auto read = yaml ? api::parse_yaml(memory, what_.body) : api::parse_json(memory, what_.body);
+        if (!read) return std::unexpected(bad_request("the object provided is unrecognized: " + read.error().message));
+        return *read;
+    }
+
+    outcome<write_options> read_write_options() const {
+        write_options out;
+        out.manager = at_.get("fieldManager");
+        if (out.manager.empty() && what_.content_type.find("apply-patch") == std::string_view::npos)
+            out.manager = what_.user_agent.substr(0, what_.user_agent.find('/'));
+        out.force = at_.flag("force");
+        out.dry_run = at_.get("dryRun") == "All";
+        if (!at_.get("dryRun").empty() && !out.dry_run)
+            return std::unexpected(bad_request(
+                fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", at_.get("dryRun"))));
+        out.strict = at_.get("fieldValidation") == "Strict";
+        return out;
+    }
+
+    answer write(const target& where) {
+        api::arena memory;
+        const auto body = read_body(memory);
+        if (!body) return refuse(body.error());
+        const auto with = read_write_options();
+        if (!with) return refuse(with.error());
+        outcome<written> done;
+        if (what_.method == "POST") {
+            done = cluster_.create(where, *body, *with, now_);
+        } else if (what_.method == "PUT") {
+            done = cluster_.update(where, *body, *with, now_);
+        } else {
+            const auto how = read_patch_type();
+            if (!how) return refuse(how.error());
+            done = cluster_.patch(where, *how, *body, *with, now_);
+        }
+        if (!done) return refuse(done.error());
+        if (at_.get("fieldValidation") == "Ignore") done->warnings.clear();
+        return {done->created ? 201 : 200, std::move(done->json), "application/json", std::move(done->warnings)};
+    }
+
+    answer remove(const target& where) {
+        api::arena memory;
+        const auto body = what_.body.empty() ? outcome<api::ref>{} : read_body(memory);
+        if (!body) return refuse(body.error());
+        removal how;
+        std::string_view policy = body->get("propagationPolicy").as_string();
+        if (policy.empty()) policy = at_.get("propagationPolicy");
+        if (policy == "Foreground") how.dependents = propagation::foreground;
+        if (policy == "Orphan" || body->get("orphanDependents").as_bool(false)) how.dependents = propagation::orphan;
+        how.uid = body->get({"preconditions", "uid"}).as_string();
+        how.resource_version = body->get({"preconditions", "resourceVersion"}).as_string();
+        how.dry_run = at_.get("dryRun") == "All" || body->get("dryRun").at(0).as_string() == "All";
+        auto done = cluster_.remove(where, how, now_);
+        if (!done) return refuse(done.error());
+        return {200, std::move(done->json)};
+    }
+
+    cluster& cluster_;
+    const question& what_;
+    const address& at_;
+    api::seconds_time now_;
+    look look_;
+};
+
+}  // namespace
+
+response ask(cluster& of, const question& what, api::seconds_time now) {
+    const auto at = read_address(what.target);
+    if (!at) return refuse(bad_request("the request's target has a broken escape"));
+    return session(of, what, *at, now).run();
+}
+
+}  // namespace cotrain::sim

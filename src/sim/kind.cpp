@@ -1,0 +1,169 @@
+// Finds kinds, and makes them of CustomResourceDefinitions.
+#include "sim/kind.hpp"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "api/schema/crd.hpp"
+#include "api/schema/read.hpp"
+#include "api/schema/rules.hpp"
+
+namespace cotrain::sim {
+namespace {
+
+namespace schema = api::schema;
+
+// The definition's schema with only what api/schema can judge.
+class simplifier {
+   public:
+    explicit simplifier(api::arena& memory) : memory_(memory) {}
+
+    api::ref schema(api::ref from) {
+        api::editor out = api::editor::object(memory_);
+        for (const api::member& m : from.members()) keep(out, m);
+        // An int-or-string has no type of its own; anything else without a type takes everything.
+        if (!out.contains("type") && !from.get("x-kubernetes-int-or-string").as_bool(false))
+            out.set("x-kubernetes-preserve-unknown-fields", true);
+        return out;
+    }
+
+   private:
+    void keep(api::editor& out, const api::member& m) {
+        static constexpr std::array plain{"type",
+                                          "default",
+                                          "required",
+                                          "nullable",
+                                          "minLength",
+                                          "maxLength",
+                                          "minItems",
+                                          "maxItems",
+                                          "minProperties",
+                                          "maxProperties",
+                                          "x-kubernetes-list-type",
+                                          "x-kubernetes-list-map-keys",
+                                          "x-kubernetes-map-type",
+                                          "x-kubernetes-int-or-string",
+                                          "x-kubernetes-preserve-unknown-fields"};
+        const std::string_view key = m.key();
+        if (key == "items" || (key == "additionalProperties" && m.value.is_object())) {
+            out.set(key, schema(m.value));
+        } else if (key == "properties") {
+            api::editor below = api::editor::object(memory_);
+            for (const api::member& p : m.value.members()) below.set(p.key(), schema(p.value));
+            out.set(key, below);
+        } else if (std::ranges::find(plain, key) != plain.end()) {
+            out.set(key, m.value);
+        } else if (key == "enum" && std::ranges::all_of(m.value.items(), &api::ref::is_string)) {
+            out.set(key, m.value);
+        } else if ((key == "minimum" || key == "maximum") && m.value.as_int()) {
+            out.set(key, m.value);
+        } else if (key == "format" && is_known_format(m.value.as_string())) {
+            out.set(key, m.value);
+        } else if (key == "pattern" && schema::find_pattern(m.value.as_string()) != nullptr) {
+            out.set(key, m.value);
+        } else if (key == "x-kubernetes-validations") {
+            keep_rules(out, m.value);
+        }
+    }
+
+    static bool is_known_format(std::string_view format) {
+        return format == "int32" || format == "int64" || format == "date-time";
+    }
+
+    void keep_rules(api::editor& out, api::ref rules) {
+        api::editor kept = api::editor::array(memory_);
+        for (const api::ref rule : rules.items()) {
+            if (schema::find_rule(rule.get("rule").as_string()) == nullptr) continue;
+            api::editor copy = kept.append_object();
+            copy.set("rule", rule.get("rule"));
+            if (rule.get("message").is_string()) copy.set("message", rule.get("message"));
+        }
+        if (kept.size() > 0) out.set("x-kubernetes-validations", kept);
+    }
+
+    api::arena& memory_;
+};
+
+std::vector<std::string> texts(api::ref list) {
+    std::vector<std::string> out;
+    for (const api::ref text : list.items()) out.emplace_back(text.as_string());
+    return out;
+}
+
+std::unexpected<base::error> refuse(std::string_view name, std::string_view what) {
+    return base::fail(base::errc::invalid, "CustomResourceDefinition " + std::string{name} + ": " + std::string{what});
+}
+
+}  // namespace
+
+schema::shared_node with_object_meta(const schema::node& body) {
+    schema::node out = body;
+    std::erase_if(out.properties, [](const schema::property& p) { return p.name == "metadata"; });
+    out.properties.push_back({"metadata", object_meta()});
+    for (const char* name : {"apiVersion", "kind"}) {
+        if (out.find(name) != nullptr) continue;
+        out.properties.push_back(
+            {name, std::make_shared<schema::node>(schema::node{.type = schema::value_type::string})});
+    }
+    return std::make_shared<const schema::node>(std::move(out));
+}
+
+kinds::kinds() {
+    for (kind& each : built_in_kinds()) all_.push_back(std::make_unique<const kind>(std::move(each)));
+}
+
+base::result<const kind*> kinds::define(api::ref definition) {
+    const std::string_view name = definition.get({"metadata", "name"}).as_string();
+    const api::ref spec = definition.get("spec");
+    const api::ref names = spec.get("names");
+    api::ref version;
+    for (const api::ref each : spec.get("versions").items()) {
+        if (each.get("storage").as_bool(false)) version = each;
+    }
+    const api::ref whole = version.get({"schema", "openAPIV3Schema"});
+    if (!whole.is_object()) return refuse(name, "spec.versions: the stored one has no schema");
+    api::arena memory;
+    auto read = schema::read_schema(simplifier(memory).schema(whole));
+    if (!read) return refuse(name, read.error().message);
+
+    kind out;
+    out.group = spec.get("group").as_string();
+    out.version = version.get("name").as_string();
+    out.plural = names.get("plural").as_string();
+    out.singular = names.get("singular").as_string();
+    out.name = names.get("kind").as_string();
+    out.list_name = names.get("listKind").as_string(out.name + "List");
+    out.short_names = texts(names.get("shortNames"));
+    out.categories = texts(names.get("categories"));
+    out.namespaced = spec.get("scope").as_string() == "Namespaced";
+    out.custom = out.has_generation = true;
+    out.has_status = version.get({"subresources", "status"}).is_object();
+    for (const api::ref each : version.get("additionalPrinterColumns").items()) {
+        out.columns.push_back({std::string{each.get("name").as_string()}, std::string{each.get("type").as_string()},
+                               std::string{each.get("jsonPath").as_string()},
+                               static_cast<int>(each.get("priority").as_int(0)),
+                               std::string{each.get("description").as_string()}});
+    }
+    out.merged = with_object_meta(*read);
+    out.body = std::make_shared<const schema::node>(std::move(*read));
+    if (find(out.group, out.version, out.plural) != nullptr) return refuse(name, "is defined already");
+    all_.push_back(std::make_unique<const kind>(std::move(out)));
+    return all_.back().get();
+}
+
+const kind* kinds::find(std::string_view group, std::string_view version, std::string_view plural) const {
+    for (const auto& each : all_) {
+        if (each->plural == plural && each->group == group && each->version == version) return each.get();
+    }
+    return nullptr;
+}
+
+const kind* kinds::find(std::string_view api_version, std::string_view name) const {
+    for (const auto& each : all_) {
+        if (each->name == name && each->api_version() == api_version) return each.get();
+    }
+    return nullptr;
+}
+
+}  // namespace cotrain::sim

@@ -1,0 +1,95 @@
+// The objects, their versions, and what happened to them lately. No rules: those are cluster.hpp's.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sim/kind.hpp"
+
+namespace cotrain::sim {
+
+// Changes kept for watches and for lists that are read page by page; older ones are compacted.
+inline constexpr std::size_t history_changes_max = 100'000;
+inline constexpr std::size_t history_bytes_max = 64UL * 1024 * 1024;
+
+// A state of an object; never changes.
+struct record {
+    std::string json;
+    std::string ns;
+    std::string name;
+    std::string uid;
+    std::vector<std::pair<std::string, std::string>> labels;
+    std::vector<std::pair<std::string, bool>> owners;  // their uid, and whether they wait for us (blockOwnerDeletion)
+    std::uint64_t version = 0;
+    bool deleting = false;
+};
+using record_ptr = std::shared_ptr<const record>;
+
+struct change {
+    std::uint64_t version = 0;
+    const kind* of = nullptr;
+    record_ptr before;  // null: it is new
+    record_ptr after;   // null: it is gone…
+    record_ptr last{};  // …and this was its last state, with the version of its end
+};
+
+// Sorted as lists are: by namespace, then by name.
+using object_key = std::pair<std::string, std::string>;
+
+struct object_id {
+    const kind* of = nullptr;
+    object_key key;
+    auto operator<=>(const object_id&) const = default;
+};
+
+class store {
+   public:
+    [[nodiscard]] record_ptr find(const kind& of, std::string_view ns, std::string_view name) const;
+    [[nodiscard]] std::uint64_t version() const { return version_; }
+    // The version that the next write will get.
+    [[nodiscard]] std::uint64_t next_version() const { return version_ + 1; }
+    // The oldest version that a watch can start from.
+    [[nodiscard]] std::uint64_t compacted() const { return compacted_; }
+
+    // Both take next_version().
+    void put(const kind& of, record state);
+    void erase(const kind& of, std::string_view ns, std::string_view name, record last);
+    // Forgets history up to that version.
+    void compact(std::uint64_t version);
+
+    // The objects of a kind after a key, as they were at that version, which must not be compacted. `ns` empty: all.
+    [[nodiscard]] std::vector<record_ptr> list(const kind& of, std::string_view ns, std::uint64_t version,
+                                               const std::optional<object_key>& after) const;
+    // The change after a version, of any kind; null if there is none.
+    [[nodiscard]] const change* next(std::uint64_t version) const;
+
+    // By owner's uid.
+    [[nodiscard]] std::vector<object_id> dependents(const std::string& uid) const;
+    [[nodiscard]] bool exists(const std::string& uid) const { return uids_.contains(uid); }
+    [[nodiscard]] std::optional<object_id> find_uid(const std::string& uid) const;
+    [[nodiscard]] std::size_t size() const { return uids_.size(); }
+
+   private:
+    void note(change what);
+    void link(const kind& of, const record& state);
+    void unlink(const kind& of, const record& state);
+
+    std::map<const kind*, std::map<object_key, record_ptr>> objects_;
+    std::unordered_map<std::string, object_id> uids_;
+    std::map<std::string, std::map<object_id, int>> dependents_;
+    std::deque<change> history_;
+    std::size_t history_bytes_ = 0;
+    std::uint64_t version_ = 1;
+    std::uint64_t compacted_ = 1;
+};
+
+}  // namespace cotrain::sim

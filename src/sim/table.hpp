@@ -1,0 +1,30 @@
+// Objects as rows of a table (metav1.Table): what `kubectl get` prints.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "api/time.hpp"
+#include "sim/store.hpp"
+
+namespace cotrain::sim {
+
+// What each row carries beside its cells.
+enum class row_object : std::uint8_t { none, metadata, whole };
+
+struct list_facts {
+    std::string resource_version;
+    std::string continue_token{};
+    std::size_t remaining = 0;
+};
+
+[[nodiscard]] std::string make_table(const kind& of, std::span<const record_ptr> rows, row_object with,
+                                     const list_facts& facts, api::seconds_time now, bool columns = true);
+// An object's metadata alone (PartialObjectMetadata).
+[[nodiscard]] std::string only_metadata(const record& object);
+
+// "5s", "3m12s", "4d": kubectl's short words for a time that has passed.
+[[nodiscard]] std::string short_duration(std::chrono::seconds passed);
+
+}  // namespace cotrain::sim

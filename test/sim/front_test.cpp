@@ -1,0 +1,180 @@
+// Requests as clients send them: paths, lists, pages, watches, tables, discovery.
+#include "sim/front.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "api/json.hpp"
+
+namespace cotrain::sim {
+namespace {
+
+constexpr api::seconds_time now{std::chrono::seconds{1'767'312'000}};
+
+struct scene {
+    cluster all{1};
+    api::arena memory;
+
+    scene() { (void)send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"ns"}})"); }
+
+    answer send(std::string_view method, std::string_view target, std::string_view body = {},
+                std::string_view accept = {}, std::string_view type = "application/json") {
+        const response said = ask(all, {method, target, accept, type, "test/1", body}, now);
+        const auto* const whole = std::get_if<answer>(&said);
+        EXPECT_NE(whole, nullptr) << target;
+        return whole == nullptr ? answer{} : *whole;
+    }
+    api::ref get(std::string_view target, std::string_view accept = {}) {
+        const answer said = send("GET", target, {}, accept);
+        EXPECT_EQ(said.status, 200) << said.body;
+        return *api::parse_json_copy(memory, said.body);
+    }
+    void make(std::string_view name, std::string_view label = "x") {
+        const std::string text =
+            R"({"metadata":{"name":")" + std::string{name} + R"(","labels":{"app":")" + std::string{label} + "\"}}}";
+        EXPECT_EQ(send("POST", "/api/v1/namespaces/ns/configmaps", text).status, 201);
+    }
+    watcher watch(std::string_view query) {
+        const response said = ask(all, {"GET", "/api/v1/configmaps?watch=1" + std::string{query}}, now);
+        const auto* const opened = std::get_if<opened_watch>(&said);
+        EXPECT_NE(opened, nullptr);
+        return watcher(all, opened->wish);
+    }
+    // Type, name and resourceVersion of an event; empty if there is none.
+    std::string next(watcher& from) {
+        const auto line = from.next(now);
+        if (!line) return {};
+        const api::ref event = *api::parse_json_copy(memory, *line);
+        std::string out{event.get("type").as_string()};
+        if (const api::ref name = event.get({"object", "metadata", "name"})) out += " " + std::string{name.as_string()};
+        return out;
+    }
+};
+
+TEST(front, serves_objects_by_path) {
+    scene s;
+    s.make("a");
+    EXPECT_EQ(s.get("/api/v1/namespaces/ns/configmaps/a").get({"metadata", "name"}).as_string(), "a");
+    EXPECT_EQ(s.get("/api/v1/namespaces/ns").get("kind").as_string(), "Namespace");
+    EXPECT_EQ(s.send("GET", "/api/v1/namespaces/ns/configmaps/b").status, 404);
+    EXPECT_EQ(s.send("GET", "/api/v1/namespaces/ns/unknowns").status, 404);
+    EXPECT_EQ(s.send("GET", "/api/v1/configmaps/a").status, 404);
+    EXPECT_EQ(s.send("PUT", "/api/v1/namespaces/ns/configmaps", "{}").status, 405);
+    EXPECT_EQ(s.send("PATCH", "/api/v1/namespaces/ns/configmaps/a", "{}", {}, "text/plain").status, 415);
+    EXPECT_EQ(s.send("POST", "/api/v1/namespaces/ns/configmaps", "{").status, 400);
+    EXPECT_EQ(s.send("DELETE", "/api/v1/namespaces/ns/configmaps/a").status, 200);
+    EXPECT_EQ(s.send("GET", "/api/v1/namespaces/ns/configmaps/a").status, 404);
+}
+
+TEST(front, writes_nothing_on_a_dry_run) {
+    scene s;
+    EXPECT_EQ(s.send("POST", "/api/v1/namespaces/ns/configmaps?dryRun=All", R"({"metadata":{"name":"a"}})").status,
+              201);
+    EXPECT_EQ(s.send("GET", "/api/v1/namespaces/ns/configmaps/a").status, 404);
+    EXPECT_EQ(s.send("POST", "/api/v1/namespaces/ns/configmaps?dryRun=Some", R"({"metadata":{"name":"a"}})").status,
+              400);
+}
+
+TEST(front, selects_by_labels_and_names) {
+    scene s;
+    s.make("a", "x");
+    s.make("b", "y");
+    s.make("c", "z");
+    const auto count = [&](std::string_view query) {
+        return s.get("/api/v1/configmaps?" + std::string{query}).get("items").size();
+    };
+    EXPECT_EQ(count("labelSelector=app%3Dx"), 1U);
+    EXPECT_EQ(count("labelSelector=app!=x"), 2U);
+    EXPECT_EQ(count("labelSelector=app+in+(x,y)"), 2U);
+    EXPECT_EQ(count("labelSelector=app%20notin%20(x,y)"), 1U);
+    EXPECT_EQ(count("labelSelector=app,app!=z"), 2U);
+    EXPECT_EQ(count("labelSelector=!app"), 0U);
+    EXPECT_EQ(count("fieldSelector=metadata.name%3Db"), 1U);
+    EXPECT_EQ(count("fieldSelector=metadata.namespace%3Dns,metadata.name!=b"), 2U);
+    EXPECT_EQ(s.send("GET", "/api/v1/configmaps?labelSelector=a+b").status, 400);
+    EXPECT_EQ(s.send("GET", "/api/v1/configmaps?fieldSelector=spec.x%3D1").status, 400);
+}
+
+TEST(front, reads_all_pages_at_one_version) {
+    scene s;
+    for (const char* name : {"a", "b", "c"}) s.make(name);
+    const api::ref first = s.get("/api/v1/configmaps?limit=2");
+    EXPECT_EQ(first.get("items").size(), 2U);
+    EXPECT_EQ(first.get({"metadata", "remainingItemCount"}).as_int(0), 1);
+    // What happens between two pages is not seen by the second.
+    s.make("d");
+    EXPECT_EQ(s.send("DELETE", "/api/v1/namespaces/ns/configmaps/c").status, 200);
+    const std::string token{first.get({"metadata", "continue"}).as_string()};
+    const api::ref second = s.get("/api/v1/configmaps?limit=2&continue=" + token);
+    ASSERT_EQ(second.get("items").size(), 1U);
+    EXPECT_EQ(second.get("items").at(0).get({"metadata", "name"}).as_string(), "c");
+    EXPECT_TRUE(equal(first.get({"metadata", "resourceVersion"}), second.get({"metadata", "resourceVersion"})));
+    s.all.objects().compact(s.all.objects().version());
+    EXPECT_EQ(s.send("GET", "/api/v1/configmaps?continue=" + token).status, 410);
+}
+
+TEST(front, watches_from_a_version) {
+    scene s;
+    s.make("a");
+    const std::string from = std::to_string(s.all.objects().version());
+    watcher all = s.watch("&resourceVersion=" + from);
+    watcher some = s.watch("&labelSelector=app%3Dx&resourceVersion=" + from);
+    s.make("b", "y");
+    EXPECT_EQ(s.send("PATCH", "/api/v1/namespaces/ns/configmaps/a", R"({"metadata":{"labels":{"app":"y"}}})", {},
+                     "application/merge-patch+json")
+                  .status,
+              200);
+    EXPECT_EQ(s.send("DELETE", "/api/v1/namespaces/ns/configmaps/b").status, 200);
+    for (const char* expected : {"ADDED b", "MODIFIED a", "DELETED b", ""}) EXPECT_EQ(s.next(all), expected);
+    for (const char* expected : {"DELETED a", ""}) EXPECT_EQ(s.next(some), expected);
+    s.all.objects().compact(s.all.objects().version());
+    watcher late = s.watch("&resourceVersion=" + from);
+    EXPECT_EQ(s.next(late), "ERROR");
+    EXPECT_TRUE(late.over());
+}
+
+TEST(front, streams_initial_events_and_says_when_they_end) {
+    scene s;
+    s.make("a");
+    watcher list = s.watch("&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true");
+    s.make("b");
+    EXPECT_EQ(s.next(list), "ADDED a");
+    const auto line = list.next(now);
+    ASSERT_TRUE(line.has_value());
+    EXPECT_NE(line->find("k8s.io/initial-events-end"), std::string::npos) << *line;
+    EXPECT_EQ(s.next(list), "ADDED b");
+    EXPECT_EQ(s.next(list), "");
+    EXPECT_NE(list.bookmark().value_or("").find(std::to_string(s.all.objects().version())), std::string::npos);
+    EXPECT_EQ(s.send("GET", "/api/v1/configmaps?watch=1&sendInitialEvents=true").status, 422);
+}
+
+TEST(front, shows_tables_and_metadata) {
+    scene s;
+    s.make("a");
+    const api::ref table = s.get("/api/v1/configmaps", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
+    EXPECT_EQ(table.get("kind").as_string(), "Table");
+    EXPECT_EQ(table.get("rows").at(0).get("cells").at(0).as_string(), "a");
+    EXPECT_EQ(table.get("rows").at(0).get("cells").at(1).as_string(), "0s");
+    EXPECT_EQ(table.get("rows").at(0).get({"object", "kind"}).as_string(), "PartialObjectMetadata");
+    const api::ref list =
+        s.get("/api/v1/configmaps", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
+    EXPECT_EQ(list.get("items").at(0).get({"metadata", "name"}).as_string(), "a");
+    EXPECT_FALSE(list.get("items").at(0).contains("data"));
+}
+
+TEST(front, tells_what_it_serves) {
+    scene s;
+    EXPECT_TRUE(s.get("/api/v1").get("resources").find_by("name", "configmaps"));
+    EXPECT_TRUE(s.get("/apis").get("groups").find_by("name", "coordination.k8s.io"));
+    EXPECT_TRUE(s.get("/apis/coordination.k8s.io/v1").get("resources").find_by("name", "leases"));
+    EXPECT_EQ(
+        s.get("/apis", "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList").get("kind").as_string(),
+        "APIGroupDiscoveryList");
+    EXPECT_EQ(s.get("/version").get("major").as_string(), "1");
+    EXPECT_EQ(s.send("GET", "/apis/unknown.example").status, 404);
+    EXPECT_TRUE(s.get("/openapi/v3/api/v1").get({"paths", "/api/v1/namespaces/{namespace}/configmaps/{name}"}));
+}
+
+}  // namespace
+}  // namespace cotrain::sim
