@@ -80,8 +80,8 @@ TEST(client_failure, a_black_hole_is_found_by_ping_and_left) {
     world here({}, true);
     here.run([](world& w) -> awaitable<void> {
         client_options o = w.options();
-        o.ping_idle = 30ms;
-        o.ping_answer = 30ms;
+        o.ping_idle = 100ms;
+        o.ping_answer = 500ms;
         client& c = w.use(o);
         EXPECT_TRUE((co_await c.send(get("/a"))).has_value());
         auto watch = co_await c.open(get("/big?100000000"));
@@ -107,7 +107,7 @@ TEST(client_failure, a_lease_renewal_moves_to_a_fresh_connection_long_before_the
         w.relay->swallow();
         request renewal = get("/lease");
         renewal.rank = priority::lease;
-        renewal.deadline = 400ms;
+        renewal.deadline = 1500ms;
         auto answer = co_await c.send(std::move(renewal));
         EXPECT_TRUE(answer.has_value()) << answer.error().message;
         EXPECT_EQ(c.counters().connects, 2U);
