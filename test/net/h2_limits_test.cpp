@@ -83,6 +83,21 @@ TEST(h2_limits, trailers_are_bounded_too) {
     EXPECT_TRUE(client.settled() && server.settled());
 }
 
+TEST(h2_limits, a_status_that_is_none_ends_its_stream_before_its_data) {
+    end_point client(role::client);
+    const stream_key key = client.ask("/1");
+    const stream_key other = client.ask("/2");
+    static_cast<void>(client.take());
+    ASSERT_TRUE(client.wire.feed(raw::server_hello()));
+    ASSERT_TRUE(client.wire.feed(raw::frame(raw::headers, raw::end_headers, 1, raw::field(":status", "088"))));
+    ASSERT_TRUE(client.wire.feed(raw::frame(raw::data, 0, 1, "data")));
+    EXPECT_EQ(client.streams[key].how, ending::reset);
+    EXPECT_FALSE(client.streams[key].headed);
+    ASSERT_TRUE(client.wire.feed(
+        raw::frame(raw::headers, raw::end_headers | raw::end_stream, 3, raw::field(":status", "200"))));
+    EXPECT_EQ(client.streams[other].how, ending::complete);
+}
+
 TEST(h2_limits, informational_heads_are_swallowed_up_to_a_bound) {
     end_point client(role::client);
     const stream_key patient = client.ask("/1");

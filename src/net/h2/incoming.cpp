@@ -69,7 +69,11 @@ int session_core::on_headers_end(const nghttp2_frame& frame) {
 }
 
 void session_core::on_response_head(slot& s, bool end) {
+    constexpr int first_status = 100;  // the library lets any three digits pass
     constexpr int first_final_status = 200;
+    if (block.status() < first_status)
+        return reset(s, wire_code::protocol_error, ending::reset,
+                     "the peer answered with status " + std::to_string(block.status()));
     if (block.status() < first_final_status) {
         if (++s.informational > bounds.informational_max)
             reset(s, wire_code::cancel, ending::too_large,
