@@ -39,6 +39,7 @@ base::result<std::vector<yaml_document>> yaml_reader::read() {
 bool yaml_reader::check_text() {
     const char* p = c_.where();
     const char* const end = p + c_.bytes_left();
+    if (p == end) return true;
     if (const void* del = std::memchr(p, 0x7F, c_.bytes_left())) {
         return c_.wrong_at(static_cast<const char*>(del), "control characters are not allowed");
     }
