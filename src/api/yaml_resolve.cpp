@@ -110,6 +110,7 @@ std::optional<ref> floating(arena& memory, std::string_view text) {
     const bool too_large = problem == std::errc::result_out_of_range && json.find("e-") == std::string::npos &&
                            json.find("E-") == std::string::npos;
     if (too_large) return std::nullopt;
+    if (json == "-0") json = "0";  // written like that it is an integer, and those lose the sign
     return json == text ? ref::make_number(text) : number(memory, json);
 }
 

@@ -68,7 +68,7 @@ TEST(yaml, every_json_escape_is_taken) {
 TEST(yaml, numbers_keep_their_digits) {
     EXPECT_EQ(json_of("- 1e3\n- 1E-7\n- 123456789012345678901234567890\n- 0.10\n"),
               "[1e3,1E-7,123456789012345678901234567890,0.10]");
-    EXPECT_EQ(json_of("- .5\n- 1.\n- +1\n- 0x10\n- 1_0\n- -0\n- 0o17\n- 00.5\n"), "[0.5,1,1,16,10,0,15,0.5]");
+    EXPECT_EQ(json_of("- .5\n- 1.\n- +1\n- 0x10\n- 1_0\n- -0\n- -0.\n- 0o17\n- 00.5\n"), "[0.5,1,1,16,10,0,0,15,0.5]");
 }
 
 TEST(yaml, numbers_as_names_are_text) {
