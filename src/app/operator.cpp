@@ -176,8 +176,16 @@ void operator_process::begin() {
     watching_.spawn("leading", work_when_leading());
 }
 
+// Nobody should rely on a gate that this version only knows by name.
+void operator_process::tell_without_effect(std::string_view gate, std::string_view what) {
+    log_.warn("a feature gate is on that this version does not act on", {{"gate", gate}, {"effect", what}});
+}
+
 awaitable<operator_exit> operator_process::run() {
     for (const std::string& w : config_.warnings) log_.warn("configuration", {{"warning", w}});
+    const feature_gates gates = config_.effective_gates();
+    if (gates.lifecycle_conditions) tell_without_effect("TrainJobLifecycleConditions", "no condition is added");
+    if (gates.train_job_ttl) tell_without_effect("TrainJobTTL", "the field is judged, but no job is deleted");
     begin();
     log_.info("the operator starts", {{"version", COTRAIN_VERSION}, {"election", leader_ != nullptr}});
     if (!stopping_) co_await ended_.wait();
