@@ -67,6 +67,43 @@ TEST_F(http1, bodies_by_length_and_in_chunks) {
     EXPECT_EQ(got->body, "abcde");
 }
 
+TEST_F(http1, chunks_mean_the_same_however_they_are_cut) {
+    const std::string input =
+        "POST /b HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n"
+        "003;a=\"x\r\nabc\r\n09 ; q=\"\\\"\"\r\n\r\n0123\"\r\n\r\n0;e\r\nTrailer: \"x\r\nT2: y\r\n\r\n";
+    for (std::size_t cut = 1; cut <= input.size(); ++cut) {
+        session one{limits{}};
+        std::string pending;
+        for (std::size_t at = 0; at < input.size(); at += cut) {
+            pending.append(std::string_view(input).substr(at, cut));
+            pending.erase(0, one.feed(pending));
+        }
+        const auto got = one.take();
+        ASSERT_TRUE(got) << cut;
+        EXPECT_EQ(got->body, "abc\r\n0123\"\r\n") << cut;
+        EXPECT_EQ(pending, "") << cut;
+    }
+}
+
+TEST_F(http1, what_stands_beside_the_chunks_is_bounded) {
+    feed("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1;" + std::string(1100, 'x'));
+    EXPECT_THAT(sent(), StartsWith("HTTP/1.1 431 "));
+    EXPECT_TRUE(session_.closing());
+}
+
+TEST_F(http1, small_chunks_do_not_add_up_to_too_much) {
+    feed("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n");
+    for (int i = 0; i < 100; ++i) feed("1;" + std::string(50, 'x') + "\r\ny\r\n");
+    feed("0\r\n\r\n");
+    EXPECT_EQ(session_.take()->body, std::string(100, 'y'));
+}
+
+TEST_F(http1, a_coding_we_do_not_know_is_refused) {
+    feed("POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n");
+    EXPECT_THAT(sent(), StartsWith("HTTP/1.1 501 "));
+    EXPECT_TRUE(session_.closing());
+}
+
 TEST_F(http1, the_next_request_waits_for_the_answer) {
     const std::string rest = feed(std::string(simple) + "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_THAT(rest, StartsWith("GET /2"));
@@ -151,7 +188,12 @@ TEST(http1_refusals, what_breaks_the_rules_is_answered_and_ends) {
           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
           "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n"}) {
+          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\nab\r\n0\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nabc\r\n0\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: \n\r\n\r\n",
+          "POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1000000000000000\r\n"}) {
         session one{limits{}};
         std::string pending = wrong;
         for (std::size_t taken = 1; taken != 0 && !pending.empty();) {

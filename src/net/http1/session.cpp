@@ -1,10 +1,10 @@
-// Reading by Boost.Beast's parser, writing by hand.
+// Heads are read by Boost.Beast's parser, bodies and answers by hand.
 #include "net/http1/session.hpp"
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <utility>
 
 namespace cotrain::net::http1 {
@@ -61,8 +61,8 @@ bool is_ours(std::string_view name) {
 
 }  // namespace
 
-struct session::parser : http::request_parser<http::string_body> {
-    using http::request_parser<http::string_body>::request_parser;
+struct session::parser : http::request_parser<http::empty_body> {
+    using http::request_parser<http::empty_body>::request_parser;
 };
 
 session::session(limits bounds) : bounds_(bounds) { renew(); }
@@ -72,9 +72,10 @@ void session::renew() {
     parser_ = std::make_unique<parser>();
     parser_->header_limit(bounds_.header_bytes_max);
     parser_->body_limit(bounds_.body_bytes_max);
-    parser_->eager(true);
+    chunks_.reset();
+    length_ = 0;
+    body_.clear();
     receiving_ = false;
-    continued_ = false;
 }
 
 std::size_t session::feed(std::string_view bytes) {
@@ -86,24 +87,58 @@ std::size_t session::feed(std::string_view bytes) {
             continue;
         }
         receiving_ = true;
-        boost::system::error_code error;
         const auto rest = bytes.substr(taken);
-        const std::size_t used = parser_->put(boost::asio::buffer(rest.data(), rest.size()), error);
+        const std::size_t used = parser_->is_header_done() ? read_body(rest) : read_head(rest);
         taken += used;
-        if (error && error != http::error::need_more) {
-            refuse(status_for(error), error.message());
-            break;
-        }
-        if (parser_->is_done()) {
-            complete();
-            break;
-        }
-        if (parser_->is_header_done() && !continued_ &&
-            boost::beast::iequals(parser_->get()[http::field::expect], "100-continue")) {
-            continued_ = true;
-            outgoing_.append("HTTP/1.1 100 Continue\r\n\r\n");
-        }
         if (used == 0) break;  // a token that is not whole yet
+    }
+    return taken;
+}
+
+std::size_t session::read_head(std::string_view bytes) {
+    boost::system::error_code error;
+    const std::size_t used = parser_->put(boost::asio::buffer(bytes.data(), bytes.size()), error);
+    if (error && error != http::error::need_more) {
+        refuse(status_for(error), error.message());
+    } else if (parser_->is_header_done()) {
+        begin_body();
+    }
+    return used;
+}
+
+void session::begin_body() {
+    const auto& head = parser_->get();
+    if (head.find(http::field::transfer_encoding) != head.end()) {
+        // A coding that only somebody else understands would hide where the next request begins: RFC 9112, 6.1.
+        if (!boost::beast::iequals(head[http::field::transfer_encoding], "chunked"))
+            return refuse(501, "no other transfer coding than chunked is understood");
+        chunks_.emplace(bounds_.header_bytes_max);
+    } else {
+        length_ = parser_->content_length().value_or(0);
+        if (length_ == 0) return complete();
+    }
+    if (boost::beast::iequals(head[http::field::expect], "100-continue"))
+        outgoing_.append("HTTP/1.1 100 Continue\r\n\r\n");
+}
+
+std::size_t session::read_body(std::string_view bytes) {
+    if (!chunks_) {
+        const auto part = bytes.substr(0, static_cast<std::size_t>(std::min<std::uint64_t>(length_, bytes.size())));
+        body_.append(part);
+        length_ -= part.size();
+        if (length_ == 0) complete();
+        return part.size();
+    }
+    std::size_t taken = 0;
+    const auto got = chunks_->feed(bytes, body_, bounds_.body_bytes_max, taken);
+    if (body_.size() > bounds_.body_bytes_max) {
+        refuse(413, "the body is too large");
+    } else if (got == chunk_reader::outcome::malformed) {
+        refuse(400, "a chunk is malformed");
+    } else if (got == chunk_reader::outcome::overhead) {
+        refuse(431, "too much beside the chunks' data");
+    } else if (got == chunk_reader::outcome::done) {
+        complete();
     }
     return taken;
 }
@@ -119,7 +154,7 @@ void session::complete() {
         out.head.headers.push_back({std::move(name), std::string(field.value())});
     }
     const auto hosts = std::ranges::count(out.head.headers, "host", &header::name);
-    out.body = std::move(message.body());
+    out.body = std::move(body_);
     old_ = message.version() < 11;
     keep_ = message.keep_alive() && !leaving_;
     head_only_ = message.method() == http::verb::head;
@@ -139,8 +174,6 @@ void session::refuse(int status, std::string_view why) {
     respond(status, {{"content-type", "text/plain; charset=utf-8"}}, text.append("\n"));
     renew();
 }
-
-std::size_t session::body_bytes() const { return parser_->get().body().size(); }
 
 void session::end_of_input() {
     closing_ = true;

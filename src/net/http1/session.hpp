@@ -10,6 +10,7 @@
 #include "base/byte_queue.hpp"
 #include "net/h2/session.hpp"
 #include "net/http.hpp"
+#include "net/http1/chunks.hpp"
 
 namespace cotrain::net::http1 {
 
@@ -58,7 +59,7 @@ class session {
     // Part of a request is here.
     [[nodiscard]] bool receiving() const { return receiving_; }
     // … of which this much is its body.
-    [[nodiscard]] std::size_t body_bytes() const;
+    [[nodiscard]] std::size_t body_bytes() const { return body_.size(); }
     // No further request will be taken: close when outgoing() is sent.
     [[nodiscard]] bool closing() const { return closing_ && !answering_; }
 
@@ -66,6 +67,9 @@ class session {
     struct parser;
 
     void renew();
+    std::size_t read_head(std::string_view bytes);
+    std::size_t read_body(std::string_view bytes);
+    void begin_body();
     void complete();
     void status_line(int status);
     void put_headers(const header_list& headers);
@@ -73,12 +77,14 @@ class session {
     void answered();
 
     limits bounds_;
-    std::unique_ptr<parser> parser_;
+    std::unique_ptr<parser> parser_;  // of the head
+    std::optional<chunk_reader> chunks_;
+    std::uint64_t length_ = 0;  // of a body that has one, what is still to come
+    std::string body_;
     std::optional<request> ready_;
     base::byte_queue outgoing_;
     bool receiving_ = false;
     bool answering_ = false;
-    bool continued_ = false;  // 100 was sent
     bool closing_ = false;
     bool leaving_ = false;    // shutdown() was called
     bool keep_ = true;        // the peer wants the connection to stay
