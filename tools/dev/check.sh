@@ -77,16 +77,32 @@ sources_and_headers() {
     }' | sort
 }
 
+# With a seed (CI) every run sees the same inputs, from the kept corpus alone: a failure is of the change, and can be had
+# again. Without one, new inputs are looked for and remembered.
 run_fuzz() {
-  local seconds=${1:-20} each name corpus
+  local seconds=${1:-20} seed=${2:-} each name corpus fresh=""
+  [[ $seconds =~ ^[0-9]+$ && $seed =~ ^[0-9]*$ ]] || die "fuzz takes seconds and a seed, both numbers: ./dev fuzz 20 1"
   build_preset asan
+  [ -z "$seed" ] || fresh=$(mktemp -d)
   for each in build/asan/test/fuzz/*_fuzz; do
     name=$(basename "$each" _fuzz)
-    corpus=$cache/corpus/$name
+    corpus=${fresh:-$cache/corpus}/$name
     mkdir -p "$corpus"
     say "fuzz $name for $seconds s"
-    quietly "build/test-logs/fuzz-$name.log" "$each" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 \
-      -artifact_prefix="build/test-logs/$name-" "$corpus" "test/fuzz/corpus/$name"
+    rm -f "build/test-logs/$name"-{crash,leak,timeout,oom}-*
+    quietly "build/test-logs/fuzz-$name.log" "$each" -max_total_time="$seconds" -seed="${seed:-0}" -timeout=10 \
+      -rss_limit_mb=2048 -artifact_prefix="build/test-logs/$name-" "$corpus" "test/fuzz/corpus/$name" ||
+      { show_fuzz_input "$name"; return 1; }
     tail -n 1 "build/test-logs/fuzz-$name.log"
+  done
+  [ -z "$fresh" ] || rm -rf "$fresh"
+}
+
+show_fuzz_input() {
+  local input
+  for input in "build/test-logs/$1"-{crash,leak,timeout,oom}-*; do
+    [ -e "$input" ] || continue
+    say "the input, for test/fuzz/corpus/$1 ('base64 -d' of these lines):"
+    base64 "$input" >&2
   done
 }
