@@ -143,6 +143,12 @@ void write_work(exposition& to, const operator_process& process) {
     to.family("cotrain_reconcile_stage_seconds", histogram, "Time of the parts of a reconcile.");
     for (std::size_t s = 0; s < reconcile::stages; ++s)
         write(to, {{"stage", reconcile::stage_names[s]}}, process.train_jobs().timings()[s]);
+    to.family(
+        "cotrain_jobset_ready_seconds", histogram,
+        "Time from a TrainJob's creation or resumption until its JobSet exists, and until all its pods are ready.");
+    const reconcile::readiness_times& waits = process.train_jobs().waits();
+    to.histogram({{"until", "exists"}}, reconcile::readiness_histogram::bounds, waits.exists.counts, waits.exists.sum);
+    to.histogram({{"until", "ready"}}, reconcile::readiness_histogram::bounds, waits.ready.counts, waits.ready.sum);
     to.family("cotrain_apply_total", counter, "Objects that were to be written, by kind and result.");
     for (const watch::kind k : watch::all_kinds()) {
         const reconcile::apply_counts& n = process.writes().counts(k);
