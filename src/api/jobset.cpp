@@ -9,6 +9,16 @@ bool job_set::any_active() const {
     return std::ranges::any_of(jobs, [](const replicated_job_status& job) { return job.active > 0; });
 }
 
+bool job_set::any_done() const {
+    return std::ranges::any_of(jobs, [](const replicated_job_status& job) { return job.succeeded + job.failed > 0; });
+}
+
+bool job_set::all_ready() const {
+    return !suspend && !jobs.empty() && std::ranges::all_of(jobs, [](const replicated_job_status& job) {
+        return job.ready + job.succeeded >= std::max(1, job.active);
+    });
+}
+
 base::result<job_set> decode_job_set(ref document) {
     decoding outcome("JobSet");
     const place root(outcome, document);

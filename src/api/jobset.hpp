@@ -35,6 +35,10 @@ struct job_set {
 
     // Whether any of its jobs has active pods.
     [[nodiscard]] bool any_active() const;
+    // … or has come to an end.
+    [[nodiscard]] bool any_done() const;
+    // Whether each has all pods ready or done. A job of several replicas is taken for ready when those are that exist.
+    [[nodiscard]] bool all_ready() const;
 };
 
 [[nodiscard]] base::result<job_set> decode_job_set(ref document);

@@ -144,6 +144,9 @@ inline constexpr std::string_view reason_not_supported = "TrainingRuntimeNotSupp
 inline constexpr std::string_view reason_deadline = "DeadlineExceeded";
 inline constexpr std::string_view message_suspended = "TrainJob is suspended";
 inline constexpr std::string_view message_resumed = "TrainJob is resumed";
+inline constexpr std::string_view pending = "Pending";  // these three with gate TrainJobLifecycleConditions
+inline constexpr std::string_view running = "Running";
+inline constexpr std::string_view ready = "Ready";
 inline constexpr std::string_view message_deadline = "TrainJob exceeded its active deadline";
 
 // What JobSet says of itself.

@@ -70,7 +70,9 @@ reconcile::surroundings operator_process::make_surroundings() {
             .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
             .ca_certificate = [this] { return servers_ ? servers_->ca_certificate() : std::string(); },
             .tell = [this](const reconcile::event_note& note) { events_->post(note); },
-            .normal_events = config_.events.normal};
+            .normal_events = config_.events.normal,
+            .lifecycle_conditions = config_.effective_gates().lifecycle_conditions,
+            .end_of_keeping = config_.effective_gates().train_job_ttl};
 }
 
 operator_process::operator_process(asio::io_context& loop, kube::client& api, configuration config,
@@ -177,15 +179,8 @@ void operator_process::begin() {
 }
 
 // Nobody should rely on a gate that this version only knows by name.
-void operator_process::tell_without_effect(std::string_view gate, std::string_view what) {
-    log_.warn("a feature gate is on that this version does not act on", {{"gate", gate}, {"effect", what}});
-}
-
 awaitable<operator_exit> operator_process::run() {
     for (const std::string& w : config_.warnings) log_.warn("configuration", {{"warning", w}});
-    const feature_gates gates = config_.effective_gates();
-    if (gates.lifecycle_conditions) tell_without_effect("TrainJobLifecycleConditions", "no condition is added");
-    if (gates.train_job_ttl) tell_without_effect("TrainJobTTL", "the field is judged, but no job is deleted");
     begin();
     log_.info("the operator starts", {{"version", COTRAIN_VERSION}, {"election", leader_ != nullptr}});
     if (!stopping_) co_await ended_.wait();

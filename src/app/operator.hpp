@@ -80,7 +80,6 @@ class operator_process {
         void missing(watch::kind of) override { to->missing(of); }
     };
 
-    void tell_without_effect(std::string_view gate, std::string_view what);
     void begin();
     // Opens the ports; false, with exit_ set, when one cannot be had.
     [[nodiscard]] bool open_ports();

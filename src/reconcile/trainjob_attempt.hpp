@@ -25,8 +25,10 @@ struct trainjob_reconciler::attempt {
     compiled runtime{};  // of the snapshot, or to become it
     runtime::status_outcome next{};
     std::optional<std::pair<std::string, std::string>> trouble{};
-    std::chrono::nanoseconds pause{0};  // a repair has to wait that long
-    bool made_set = false;              // there was no JobSet before
+    std::chrono::nanoseconds pause{0};                   // a repair has to wait that long
+    std::optional<std::chrono::nanoseconds> kept_for{};  // a finished job is to go after that
+    bool made_set = false;                               // there was no JobSet before
+    bool lifecycle = false;
 
     [[nodiscard]] target at(const api::resource_type& type, std::string_view name) const {
         return {&type, std::string(job.meta.ns), std::string(name)};
@@ -36,7 +38,8 @@ struct trainjob_reconciler::attempt {
                 .job_set = set ? &*set : nullptr,
                 .runtime_supported = unreadable || runtime::runtime_supported(job.spec.runtime),
                 .trouble = trouble,
-                .now = now};
+                .now = now,
+                .lifecycle = lifecycle};
     }
 };
 

@@ -136,4 +136,24 @@ awaitable<base::result<>> trainjob_reconciler::end_children(watch::text_id key) 
     co_return all;
 }
 
+// A job that says how long it is kept stays whole in the store.
+awaitable<base::result<>> trainjob_reconciler::end_keeping(attempt* a) {
+    if (!with_.end_of_keeping || !may_end_jobs_) co_return base::result<>{};
+    const job_records seen = find_records(all_, a->key);
+    if (seen.job == nullptr || seen.body == nullptr || seen.job->deleting) co_return base::result<>{};
+    if (!seen.job->terminal() || seen.body->ttl_seconds < 0) co_return base::result<>{};
+    const api::micros_time end{std::chrono::seconds{seen.job->finished + seen.body->ttl_seconds}};
+    if (const api::micros_time now = with_.wall(); end > now) {
+        a->kept_for = end - now;
+        co_return base::result<>{};
+    }
+    auto done =
+        co_await api_.remove(a->at(names::train_job, a->job.meta.name), watch::to_text(all_.texts(), seen.job->id));
+    if (done || done.error().http_status != 403) co_return done;
+    may_end_jobs_ = false;
+    log_.warn("TrainJobs stay after ttlSecondsAfterFinished: the operator may not delete them",
+              {{"error", done.error().message}, {"cure", "allow it to delete trainjobs, or switch TrainJobTTL off"}});
+    co_return base::result<>{};
+}
+
 }  // namespace cotrain::reconcile

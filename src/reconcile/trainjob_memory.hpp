@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "reconcile/delay_queue.hpp"
+#include "reconcile/readiness.hpp"
 #include "runtime/compiled_runtime.hpp"
 #include "watch/kind.hpp"
 #include "watch/text_table.hpp"
@@ -31,6 +32,7 @@ struct job_memory {
     std::uint64_t settled = 0;  // the footprint for which nothing was left to apply; 0: none
     std::uint32_t stirred = 0;  // events so far that concerned the job
     bool known = false;         // its children are those below
+    readiness pods = readiness::unseen;
     std::uint64_t runtime_version = 0;
     std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version
     std::vector<child_memory> children{};

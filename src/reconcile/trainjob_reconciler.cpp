@@ -85,7 +85,9 @@ awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
     if (!made && made.error().code == base::errc::canceled) co_return outcome::done();
     if (!made) report(a, made.error(), failures);
     base::result<> ended = co_await write_status(&a);
+    if (ended) time_readiness(a);
     if (ended && a.next.finished) ended = co_await end_children(k.name);
+    if (ended && a.next.finished) ended = co_await end_keeping(&a);
     if (!ended) {
         if (ended.error().code == base::errc::canceled) co_return outcome::done();
         log_.warn("writing down what became of a TrainJob failed", {{"controller", "trainjob"},
@@ -120,6 +122,7 @@ std::optional<outcome> trainjob_reconciler::nothing_to_do(const job_records& see
 void trainjob_reconciler::look(attempt& a, const job_records& seen) {
     a.key = seen.key;
     a.version = seen.job->version;
+    a.lifecycle = with_.lifecycle_conditions;
     job_memory& memory = memories_[seen.key];
     if (memory.job != seen.job->id) memory = job_memory{.job = seen.job->id, .stirred = memory.stirred};
     a.stirred = memory.stirred;
@@ -149,6 +152,7 @@ void trainjob_reconciler::settle(const attempt& a) {
 outcome trainjob_reconciler::rest(const attempt& a) const {
     std::optional<std::chrono::nanoseconds> wait;
     if (a.next.wake_at) wait = std::max<std::chrono::nanoseconds>(*a.next.wake_at - with_.wall(), {});
+    if (a.kept_for) wait = *a.kept_for;
     if (a.pause.count() > 0) wait = wait ? std::min(*wait, a.pause) : a.pause;
     return wait ? outcome::again_after(*wait) : outcome::done();
 }

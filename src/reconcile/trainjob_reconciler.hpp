@@ -30,6 +30,8 @@ struct surroundings {
     std::function<std::string()> ca_certificate{};  // PEM; only with gate TrainJobStatus
     std::function<void(event_note)> tell;           // an event about a TrainJob
     bool normal_events = false;
+    bool lifecycle_conditions = false;  // gate TrainJobLifecycleConditions
+    bool end_of_keeping = false;        // gate TrainJobTTL: TrainJobs go ttlSecondsAfterFinished after their end
 };
 
 struct trainjob_counts {
@@ -57,6 +59,7 @@ class trainjob_reconciler {
 
     [[nodiscard]] const stage_histograms& timings() const { return timings_; }
     [[nodiscard]] const trainjob_counts& counts() const { return counts_; }
+    [[nodiscard]] const readiness_times& waits() const { return waits_; }
     [[nodiscard]] std::size_t remembered() const { return memories_.size(); }
 
    private:
@@ -77,6 +80,7 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<base::result<>> write_status(attempt* a);
     void report(attempt& a, const base::error& why, unsigned failures);
     void tell_progress(const attempt& a);
+    void time_readiness(const attempt& a);
     void tell(const attempt& a, event_type type, std::string_view reason, std::string note);
 
     // trainjob_children.cpp: planning and applying.
@@ -98,6 +102,7 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<base::result<>> judge_again(watch::text_id key);
     [[nodiscard]] awaitable<base::result<>> pass_on_counts(watch::text_id key);
     [[nodiscard]] awaitable<base::result<>> end_children(watch::text_id key);
+    [[nodiscard]] awaitable<base::result<>> end_keeping(attempt* a);
     [[nodiscard]] std::vector<std::pair<target, std::string>> to_be_ended(watch::text_id key) const;
 
     cluster& all_;
@@ -110,7 +115,9 @@ class trainjob_reconciler {
     std::unordered_set<watch::text_id> look_closer_;
     stage_histograms timings_{};
     trainjob_counts counts_;
+    readiness_times waits_;
     bool may_end_groups_ = true;  // until the API server forbids it
+    bool may_end_jobs_ = true;    // likewise
 };
 
 }  // namespace cotrain::reconcile

@@ -1,5 +1,6 @@
 // What is said of a run: the status patch, the event of a failure, and normal events where they are wanted.
 #include <algorithm>
+#include <utility>
 
 #include "api/json.hpp"
 #include "reconcile/trainjob_attempt.hpp"
@@ -93,6 +94,26 @@ void trainjob_reconciler::tell_progress(const attempt& a) {
     if (const auto* c = became(names::complete, condition_status::yes))
         tell(a, event_type::normal, "Completed", c->message);
     if (const auto* c = became(names::failed, condition_status::yes)) tell(a, event_type::normal, "Failed", c->message);
+}
+
+// Once for each start: pods that are replaced later are no news.
+void trainjob_reconciler::time_readiness(const attempt& a) {
+    const auto known = memories_.find(a.key);
+    if (known == memories_.end() || !a.job.meta.creation_time) return;
+    readiness& pods = known->second.pods;
+    const api::condition* const suspended = api::find_condition(a.next.status.conditions, names::suspended);
+    const bool resumed = suspended != nullptr && suspended->status == api::condition_status::no;
+    const api::seconds_time start = resumed ? suspended->last_transition_time : *a.job.meta.creation_time;
+    const std::chrono::duration<double> took = with_.wall() - start;
+    if (a.made_set) waits_.exists.observe(std::max(took.count(), 0.0));
+    if (a.next.finished) return;
+    if (a.job.spec.suspend || !a.set) {
+        pods = readiness::awaited;
+    } else if (!a.set->all_ready()) {
+        if (pods == readiness::unseen) pods = readiness::awaited;
+    } else if (std::exchange(pods, readiness::reached) == readiness::awaited) {
+        waits_.ready.observe(std::max(took.count(), 0.0));
+    }
 }
 
 }  // namespace cotrain::reconcile

@@ -5,6 +5,7 @@
 
 #include "api/names.hpp"
 #include "base/error.hpp"
+#include "runtime/lifecycle.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -130,6 +131,11 @@ status_outcome next_status(const status_input& in, const status_reporter& report
     out.delete_job_set = overdue && own != nullptr;
     out.finished = is_finished(out.status);
     out.wants_children = !out.finished && in.runtime_supported;
+    if (in.lifecycle) {
+        set_lifecycle(out.status, own, in.job.spec.suspend, now);
+    } else {
+        drop_lifecycle(out.status);
+    }
     set_trouble(out.status, in);
     return out;
 }

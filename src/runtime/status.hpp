@@ -20,6 +20,7 @@ struct status_input {
     // Why the last attempt to bring the children about failed: reason and message; none after a success.
     std::optional<std::pair<std::string, std::string>> trouble{};
     api::micros_time now;
+    bool lifecycle = false;  // gate TrainJobLifecycleConditions
 };
 
 struct status_outcome {

@@ -67,7 +67,9 @@ std::string with_ports(std::string config) {
 operator_child::operator_child(asio::io_context& loop, std::string config, std::string kubeconfig)
     : loop_(loop), log_file_(write_file("")), config_file_(write_file(with_ports(std::move(config)))) {
     if (kubeconfig.empty()) kubeconfig = test_variable("COTRAIN_TEST_KUBECONFIG");
-    std::vector<std::string> words{COTRAIN_BINARY, "operator", "--config=" + config_file_,
+    // Figures are taken of a release build, which COTRAIN_TEST_BINARY names.
+    const char* const other = std::getenv("COTRAIN_TEST_BINARY");
+    std::vector<std::string> words{other != nullptr ? other : COTRAIN_BINARY, "operator", "--config=" + config_file_,
                                    "--kubeconfig=" + kubeconfig};
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());

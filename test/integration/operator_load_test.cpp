@@ -9,7 +9,7 @@
 namespace cotrain::test {
 namespace {
 
-constexpr int jobs = 2000;
+int jobs_wanted() { return full_run() ? 10000 : 2000; }
 constexpr auto torch_job = R"({"runtimeRef":{"name":"torch","kind":"TrainingRuntime"},"trainer":{"numNodes":4}})";
 
 std::string mpi_job(int nodes) {
@@ -27,21 +27,23 @@ std::map<std::string, int> tally(audit_log& log, const std::string& ns) {
     return out;
 }
 
-TEST(operator_load, two_thousand_jobs_cost_two_applies_and_one_patch_each_and_a_restart_nothing) {
+TEST(operator_load, thousands_of_jobs_cost_two_applies_and_one_patch_each_and_a_restart_nothing) {
     operator_scene scene("operator-load");
     scene.play(+[](operator_scene& s) -> awaitable<void> {
         audit_log audit(test_variable("COTRAIN_TEST_AUDIT"));
+        const int jobs = jobs_wanted();
         EXPECT_TRUE(co_await s.start_operator());
         const auto idle = s.child->used();
         co_await s.create_many("job-", jobs, torch_job);
-        EXPECT_TRUE(co_await s.until_count(kinds::job_set, jobs));
+        EXPECT_TRUE(co_await s.until_count(kinds::job_set, jobs, std::chrono::seconds(900)));
         const auto made = s.child->used();
         std::map<std::string, int> expected{{"patch configmaps", jobs}, {"patch jobsets", jobs}};
         EXPECT_EQ(tally(audit, s.ns), expected);
 
         co_await s.complete_many("job-", jobs);
         EXPECT_TRUE(co_await s.until(
-            kinds::train_job, [](const std::string& all) { return count_of(all, R"("type":"Complete")") == jobs; }));
+            kinds::train_job, [jobs](const std::string& all) { return count_of(all, R"("type":"Complete")") == jobs; },
+            std::chrono::seconds(600)));
         const auto done = s.child->used();
         expected = {{"patch trainjobs/status", jobs}};
         EXPECT_EQ(tally(audit, s.ns), expected);

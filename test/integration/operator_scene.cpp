@@ -174,32 +174,39 @@ awaitable<void> operator_scene::complete_many(std::string prefix, int count) {
     co_await tasks.join();
 }
 
-awaitable<std::string> operator_scene::list(kube::resource of, kube::shape as) {
+awaitable<base::result<std::string>> operator_scene::try_list(kube::resource of, kube::shape as) {
     std::string out;
     auto pages = api->pages(of, ns, {.limit = 500, .as = as});
     for (;;) {
         auto page = co_await pages.next();
-        if (!page || !*page) break;
+        if (!page) co_return base::fail(std::move(page.error()));
+        if (!*page) co_return out;
         out += (*page)->body;
     }
-    co_return out;
+}
+
+awaitable<std::string> operator_scene::list(kube::resource of, kube::shape as) {
+    auto all = co_await try_list(of, as);
+    EXPECT_TRUE(all) << of.plural << ": " << (all ? "" : all.error().message);
+    co_return all.value_or("");
 }
 
 awaitable<int> operator_scene::count(kube::resource of) {
-    const std::string all = co_await list(of, kube::shape::metadata);
-    co_return count_of(all, R"("uid":")") - count_of(all, R"("ownerReferences")");
+    const auto all = co_await try_list(of, kube::shape::metadata);
+    co_return all ? count_of(*all, R"("uid":")") - count_of(*all, R"("ownerReferences")") : -1;
 }
 
 awaitable<bool> operator_scene::until(kube::resource of, std::function<bool(const std::string&)> good,
                                       std::chrono::seconds within) {
     const auto due = clock::now() + within;
     asio::steady_timer timer(loop);
-    while (!good(co_await list(of))) {
+    for (;;) {
+        const auto all = co_await try_list(of);
+        if (all && good(*all)) co_return true;
         if (clock::now() > due) co_return false;
         timer.expires_after(std::chrono::milliseconds(50));
         co_await timer.async_wait(asio::use_awaitable);
     }
-    co_return true;
 }
 
 awaitable<bool> operator_scene::until_count(kube::resource of, int wanted, std::chrono::seconds within) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "trainjob_world.hpp"
 
 namespace cotrain::reconcile {
@@ -251,6 +253,108 @@ TEST_F(trainjob_reconciler_test, at_the_deadline_the_job_fails_and_its_job_set_g
                                        "delete JobSet ns/job"));
     w.settle();
     EXPECT_FALSE(w.objects.contains(set));
+}
+
+TEST_F(trainjob_reconciler_test, a_finished_job_goes_when_its_time_is_up_and_not_before) {
+    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.restart();
+    begin(torch_runtime, "  ttlSecondsAfterFinished: 100\n");
+    finish("Completed");  // at 01:00
+    w.taken();
+    w.now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1} + std::chrono::seconds(3699);
+    w.restart();
+    outcome o = w.run_job();
+    EXPECT_EQ(o.kind, outcome::what::again_after);
+    EXPECT_EQ(o.after, std::chrono::seconds(1));
+    EXPECT_THAT(w.taken(), IsEmpty());
+    w.patch(job, R"({"spec":{"ttlSecondsAfterFinished":101}})");
+    w.settle();
+    w.now += std::chrono::seconds(1);
+    EXPECT_EQ(w.run_job().kind, outcome::what::again_after);
+    w.now += std::chrono::seconds(1);
+    base::error forbidden = base::make_error(base::errc::status, "403");
+    forbidden.http_status = 403;
+    w.refusals["delete TrainJob ns/job"] = forbidden;
+    EXPECT_EQ(w.run_job().kind, outcome::what::done) << "a missing right is said once, and no failure";
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_THAT(w.taken(), ElementsAre("delete TrainJob ns/job"));
+    w.refusals.clear();
+    w.restart();
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    w.settle();
+    EXPECT_FALSE(w.objects.contains(job));
+}
+
+TEST_F(trainjob_reconciler_test, a_finished_job_stays_without_the_gate) {
+    begin(torch_runtime, "  ttlSecondsAfterFinished: 0\n");
+    finish("Completed");
+    w.now += std::chrono::hours(24);
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_TRUE(w.objects.contains(job));
+}
+
+TEST_F(trainjob_reconciler_test, a_running_job_is_kept_whatever_it_says) {
+    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.restart();
+    begin(torch_runtime, "  ttlSecondsAfterFinished: 0\n");
+    w.now += std::chrono::hours(24);
+    static_cast<void>(w.run_job());
+    w.settle();
+    EXPECT_TRUE(w.objects.contains(job));
+}
+
+TEST_F(trainjob_reconciler_test, lifecycle_conditions_are_one_patch_a_change) {
+    w.tune = [](surroundings& s) { s.lifecycle_conditions = true; };
+    w.restart();
+    begin();
+    EXPECT_EQ(w.condition("Pending"), "True");
+    EXPECT_EQ(w.condition("Running"), "False");
+    w.taken();
+    w.patch(set, R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1}]}})");
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Running"), "True");
+    EXPECT_EQ(w.condition("Pending"), "False");
+    EXPECT_EQ(w.condition("Ready"), "False");
+    static_cast<void>(w.run_job());
+    EXPECT_THAT(w.taken(), IsEmpty());
+    finish("Completed");
+    EXPECT_EQ(w.condition("Running"), "False");
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
+TEST_F(trainjob_reconciler_test, waits_for_the_job_set_and_for_its_pods_are_counted_once_each) {
+    constexpr auto ready = R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1,"ready":1}]}})";
+    constexpr auto unready = R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1}]}})";
+    begin();
+    const auto of = [](const readiness_histogram& h) { return std::accumulate(h.counts.begin(), h.counts.end(), 0U); };
+    EXPECT_EQ(of(w.reconciler->waits().exists), 1U);
+    EXPECT_EQ(of(w.reconciler->waits().ready), 0U);
+    w.now += std::chrono::seconds(42);
+    for (const auto* status : {unready, ready, unready, ready}) {
+        w.patch(set, status);
+        w.settle();
+    }
+    EXPECT_EQ(of(w.reconciler->waits().exists), 1U);
+    EXPECT_EQ(of(w.reconciler->waits().ready), 1U) << "pods that come back are no start";
+    EXPECT_EQ(w.reconciler->waits().ready.sum, 42);
+    // Suspended and resumed it starts once more, from then on.
+    w.patch(job, R"({"spec":{"suspend":true}})");
+    w.settle();
+    w.patch(set, R"({"status":{"replicatedJobsStatus":[{"name":"node","suspended":1}]}})");
+    w.settle();
+    w.now += std::chrono::hours(1);
+    w.patch(job, R"({"spec":{"suspend":false}})");
+    w.settle();
+    w.now += std::chrono::seconds(5);
+    w.patch(set, ready);
+    w.settle();
+    EXPECT_EQ(of(w.reconciler->waits().ready), 2U);
+    EXPECT_EQ(w.reconciler->waits().ready.sum, 47);
+    // Who is ready when a process begins was not waited for by it.
+    w.restart();
+    static_cast<void>(w.run_job());
+    EXPECT_EQ(of(w.reconciler->waits().ready), 0U);
 }
 
 TEST_F(trainjob_reconciler_test, pod_groups_go_with_the_end_and_a_missing_right_is_no_failure) {

@@ -44,13 +44,13 @@ class trainjob_world final : public remote {
 
     // A new process over the same cluster: nothing is remembered.
     void restart() {
-        reconciler = std::make_unique<trainjob_reconciler>(
-            *known, *this, plugins::builtin{},
-            surroundings{.wall = [this] { return now; },
-                         .steady = [this] { return moment(now.time_since_epoch()); },
-                         .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
-                         .tell = [this](const event_note& e) { events.push_back(e.reason + ": " + e.note); }},
-            base::null_logger());
+        surroundings with{.wall = [this] { return now; },
+                          .steady = [this] { return moment(now.time_since_epoch()); },
+                          .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
+                          .tell = [this](const event_note& e) { events.push_back(e.reason + ": " + e.note); }};
+        if (tune) tune(with);
+        reconciler = std::make_unique<trainjob_reconciler>(*known, *this, plugins::builtin{}, std::move(with),
+                                                           base::null_logger());
         waker = std::make_unique<trainjob_wakes>(
             *known, *reconciler, [this](key k, work) { queue.push_back(k); }, [](key, work) {});
         for (const watch::kind k : watch::all_kinds()) waker->synced(k);
@@ -175,6 +175,7 @@ class trainjob_world final : public remote {
     std::map<std::string, base::error> refusals;  // by request
     outcome last;
     std::function<void()> on_apply;
+    std::function<void(surroundings&)> tune;  // before a restart
     bool leads = true;
     api::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
 

@@ -49,7 +49,8 @@ class machine : public testing::Test {
                             .job_set = with_set ? &set : nullptr,
                             .runtime_supported = supported,
                             .trouble = trouble,
-                            .now = now},
+                            .now = now,
+                            .lifecycle = lifecycle},
                            [this](api::train_job_status& status, const api::job_set& s) {
                                ++reports;
                                for (const auto& c : s.conditions) {
@@ -63,8 +64,42 @@ class machine : public testing::Test {
     bool supported = true;
     std::optional<std::pair<std::string, std::string>> trouble;
     api::micros_time now = start + 10s;
+    bool lifecycle = false;
     int reports = 0;
 };
+
+TEST_F(machine, lifecycle_conditions_tell_how_far_a_job_is) {
+    lifecycle = true;
+    const auto step = [&](std::vector<api::replicated_job_status> jobs) {
+        set.jobs = std::move(jobs);
+        job.status = next().status;
+        return types(job.status);
+    };
+    EXPECT_EQ(types(next(false).status), (list{"Running=False", "Ready=False", "Pending"}));
+    EXPECT_EQ(step({}), (list{"Running=False", "Ready=False", "Pending"}));
+    EXPECT_EQ(step({{.name = "a", .active = 1}, {.name = "b"}}), (list{"Ready=False", "Pending=False", "Running"}));
+    EXPECT_EQ(step({{.name = "a", .ready = 1, .active = 1}, {.name = "b"}}),
+              (list{"Ready=False", "Pending=False", "Running"}));
+    EXPECT_EQ(step({{.name = "a", .ready = 1, .active = 1}, {.name = "b", .succeeded = 1}}),
+              (list{"Pending=False", "Ready", "Running"}));
+    EXPECT_EQ(step({{.name = "a", .succeeded = 1}, {.name = "b", .failed = 1}}),
+              (list{"Pending=False", "Ready=False", "Running=False"}));
+    job.spec.suspend = true;
+    EXPECT_EQ(step({}), (list{"Pending=False", "Ready=False", "Running=False", "Suspended"}));
+    job.spec.suspend = false;
+    set.conditions = {condition(names::complete, api::condition_status::yes, "Done")};
+    EXPECT_EQ(step({{.name = "a", .succeeded = 1}, {.name = "b", .succeeded = 1}}),
+              (list{"Pending=False", "Ready=False", "Running=False", "Suspended=False", "Complete"}));
+}
+
+TEST_F(machine, without_the_gate_its_conditions_go_and_those_of_others_stay) {
+    lifecycle = true;
+    job.status = next().status;
+    job.status.conditions.push_back(condition("Ready", api::condition_status::yes, "SomebodyElse"));
+    std::erase_if(job.status.conditions, [](const auto& c) { return c.type == "Ready" && c.reason != "SomebodyElse"; });
+    lifecycle = false;
+    EXPECT_EQ(types(next().status), list{"Ready"});
+}
 
 TEST_F(machine, a_running_job_has_no_conditions) {
     const auto out = next();
