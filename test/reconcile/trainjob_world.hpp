@@ -194,9 +194,7 @@ class trainjob_world final : public remote {
         trainjob_world& world;
     };
     static std::unexpected<base::error> missing() {
-        base::error e = base::make_error(base::errc::status, "404");
-        e.http_status = 404;
-        return base::fail(std::move(e));
+        return base::fail(base::error{.code = base::errc::status, .http_status = 404, .message = "404", .reason = {}});
     }
     std::optional<base::error> refusal(const std::string& request) {
         const auto found = refusals.find(request);
