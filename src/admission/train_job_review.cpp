@@ -211,7 +211,7 @@ void train_job_review::no_runtime(runtime::verdict& out) const {
     std::string detail = missing_why_;
     if (detail.empty()) {
         detail.append(type.kind).append(".").append(type.group).append(" \"").append(job_->spec.runtime.name);
-        detail.append("\" not found: create it before the TrainJob");
+        detail.append("\" not found: it must be created before the TrainJob");
     }
     out.invalid("spec.runtimeRef", job_->document.get({"spec", "runtimeRef"}), std::move(detail));
 }
