@@ -1,0 +1,101 @@
+# What the long run adds to smoke.sh: other programs. Sourced.
+
+# open_mpi IMAGE VERSION LAUNCHER_TRAINS NAME
+open_mpi() {
+  local image=$1 version=$2 trains=$3 name=$4 began seconds
+  began=$(now)
+  create mpi -e "s#cotrain.test/train:1#$image#;s/runLauncherAsNode: true/runLauncherAsNode: $trains/;s/name: mpi\(}*\)\$/name: $name\1/"
+  await "$name" Complete 180
+  seconds=$(since "$began")
+  logs_of "$name"
+  different 6 'rank=[0-5]/6' "$name: ranks"
+  if [ "$trains" = true ]; then
+    different 1 "host=$name-launcher-0-0\$" "$name: the launcher"
+    different 2 "host=$name-node-0-[01]\$" "$name: hosts"
+  else
+    different 0 "host=$name-launcher-0-0\$" "$name: the launcher"
+    different 3 "host=$name-node-0-[012]\$" "$name: hosts"
+  fi
+  local found
+  found=$(grep -oE "^$version\.[0-9.]+" "$state/log" | head -n 1) || { cat "$state/log" >&2; fail "$name: not Open MPI $version"; }
+  row "MPI, 3 nodes, 2 slots each, runLauncherAsNode $trains" "Open MPI $found" '6 ranks on 3 distinct hosts over ssh' "$seconds" "$(pods_of "$name")"
+  remove "$name"
+}
+check_open_mpi() {
+  import "$images/openmpi4.tar"
+  open_mpi cotrain.test/train:1 5 false mpi5-apart
+  open_mpi cotrain.test/openmpi4:1 4 true mpi4
+  open_mpi cotrain.test/openmpi4:1 4 false mpi4-apart
+}
+
+check_hydra() {
+  local kind began seconds found
+  for kind in MPICH Intel; do
+    began=$(now)
+    # Debian has no Intel MPI: its hostfile and the variable that names it are given to MPICH's launcher.
+    if [ $kind = Intel ]; then create mpich -e 's/mpiImplementation: MPICH/mpiImplementation: Intel/;s/name: mpich\(}*\)$/name: intel\1/;s/\[mpiexec.hydra\]/[sh, -c, '"'exec mpiexec.hydra -launcher \"\$I_MPI_HYDRA_BOOTSTRAP\" -f \"\$I_MPI_HYDRA_HOST_FILE\" -ppn \"\$I_MPI_PERHOST\" \"\$@\"'"', --]/'
+    else create mpich; fi
+    kind=${kind,,}
+    await "$kind" Complete 180
+    seconds=$(since "$began")
+    logs_of "$kind"
+    different 4 'rank=[0-3]/4' "$kind: ranks"
+    different 2 "host=$kind-node-0-[01]\$" "$kind: hosts"
+    found=$(grep -oE '^[0-9.]+ rank' "$state/log" | head -n 1)
+    row "MPI, 2 nodes, 2 slots each, $kind's hostfile" "MPICH ${found% rank}" '4 ranks on 2 distinct hosts over ssh' "$seconds" "$(pods_of "$kind")"
+    remove "$kind"
+  done
+}
+
+check_jax() {
+  local began seconds found
+  began=$(now)
+  create jax
+  await jax Complete 240
+  seconds=$(since "$began")
+  logs_of jax
+  different 3 'process=[0-2]/3 devices=3 sum=6' 'jax: processes'
+  different 3 'host=jax-node-0-[0-2]$' 'jax: hosts'
+  found=$(grep -oE 'jax=[0-9.]+' "$state/log" | head -n 1)
+  row 'JAX, 3 nodes' "JAX ${found#jax=}" 'jax.distributed: each of 3 processes sees 3 devices and gathers everybody'"'"'s values' "$seconds" "$(pods_of jax)"
+  remove jax
+}
+
+check_xgboost() {
+  local began seconds found
+  began=$(now)
+  create xgboost
+  await xgboost Complete 240
+  seconds=$(since "$began")
+  logs_of xgboost
+  different 3 'rank=[0-2]/3 sum=6' 'xgboost: ranks'
+  different 1 'model=[0-9a-f]{8}' 'xgboost: one model'
+  different 3 'host=xgboost-node-0-[0-2]$' 'xgboost: hosts'
+  found=$(grep -oE 'xgboost=[0-9.]+' "$state/log" | head -n 1)
+  row 'XGBoost, 3 nodes' "XGBoost ${found#xgboost=}" 'tracker found, all-reduce right, the same model from three shares of the rows' "$seconds" "$(pods_of xgboost)"
+  remove xgboost
+}
+
+check_initializers() {
+  local began seconds
+  began=$(now)
+  create initializers
+  await initializers Complete 180
+  seconds=$(since "$began")
+  logs_of initializers
+  different 2 'node=[01] dataset=hf://example/data rows sesame model=hf://example/model$' 'initializers: what the trainer finds'
+  row 'plain, dataset and model initialisers' '' "they end before the trainer starts; storage URI, env and the Secret's value in the shared volume" "$seconds" "$(pods_of initializers)"
+  remove initializers
+}
+
+check_plain() {
+  local began seconds
+  began=$(now)
+  create plain
+  await plain Complete 120
+  seconds=$(since "$began")
+  logs_of plain
+  different 3 'plainly node=[0-2] host=plain-node-0-[0-2]$' 'plain: nodes'
+  row 'plain, 3 nodes' '' 'env reaches each of 3 hosts, which find each other by name' "$seconds" "$(pods_of plain)"
+  remove plain
+}

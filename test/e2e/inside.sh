@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The part of run.sh that happens inside of the network namespace, with the API server running.
+set -euo pipefail
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
+. "$e2e/common.sh"
+. "$e2e/node.sh"
+. "$e2e/jobs.sh"
+. "$e2e/smoke.sh"
+state=$COTRAIN_E2E_STATE kube_bin=$COTRAIN_E2E_KUBE node_bin=$COTRAIN_E2E_NODE images=$COTRAIN_E2E_IMAGES helm_program=$COTRAIN_E2E_HELM
+
+# What there is to see after a failure.
+explain() {
+  local code=$? logs=$top/build/e2e
+  [ $code != 0 ] || { hold; return 0; }
+  rm -rf "$logs" && mkdir -p "$logs"
+  kube get pods,trainjobs,jobsets,jobs -A -o wide >"$logs/objects" 2>&1 || true
+  kube get events -A --sort-by=.lastTimestamp >"$logs/events" 2>&1 || true
+  kube get pods,trainjobs,jobsets -A -o yaml >"$logs/objects.yaml" 2>&1 || true
+  cp -r "$state/kept" "$logs/pods" 2>/dev/null || true
+  of_operator logs -l app.kubernetes.io/component=manager --tail=-1 --prefix >"$logs/operator" 2>&1 || true
+  cp "$state"/logs/*.log "$COTRAIN_TEST_DIR"/logs/*.log "$logs/" 2>/dev/null || true
+  cat "$logs/objects" >&2
+  say "objects, events and logs are in build/e2e"
+  hold
+  exit $code
+}
+hold() {
+  [ -n "${COTRAIN_E2E_KEEP:-}" ] || return 0
+  say "the cluster stays until Ctrl-C:"
+  say "  nsenter --net=/run/netns/$network env KUBECONFIG=$KUBECONFIG $kube_bin/kubectl get pods -A"
+  sleep infinity
+}
+trap explain EXIT
+
+mkdir -p "$state/shared"
+start_node
+say "node ready after $SECONDS s"
+import "$images/kubectl.tar"
+operator_reference=$(tar -xOf "$COTRAIN_E2E_OPERATOR" index.json | grep -o '"io.containerd.image.name": *"[^"]*' | sed 's/.*"//')
+import "$COTRAIN_E2E_OPERATOR"
+install_operator
+import "$images/train.tar"
+say "images imported after $SECONDS s"
+check_torch
+check_mpi
+check_suspend
+check_metrics

@@ -1,0 +1,61 @@
+# Making jobs and judging them. Sourced.
+
+kube() { "$kube_bin/kubectl" "$@"; }
+of_team() { kube -n $team "$@"; }
+
+# create FILE [SED…]: what the file holds, with its place for shared files filled in
+create() {
+  local file=$e2e/jobs/$1.yaml
+  shift
+  sed -e "s#@shared@#$state/shared#" "$@" "$file" | of_team apply --server-side -f - >"$state/said" 2>&1 ||
+    { cat "$state/said" >&2; fail "$file was refused"; }
+}
+
+# await NAME CONDITION SECONDS: until the job's condition is True; another end of the job is a failure
+await() {
+  local name=$1 wanted=$2 seconds=$3 true='' watch reader
+  exec {watch}< <(exec timeout "$seconds" "$kube_bin/kubectl" -n $team get trainjob "$name" --watch \
+    -o jsonpath='{.status.conditions[?(@.status=="True")].type}{"\n"}' 2>&1)
+  reader=$!
+  while read -r true <&"$watch"; do
+    case " $true " in
+      *" $wanted "*) break ;;
+      *' Complete '* | *' Failed '*) break ;;
+    esac
+  done
+  kill "$reader" 2>/dev/null || true
+  exec {watch}<&-
+  case " $true " in *" $wanted "*) ;; *) fail "$name: not $wanted within $seconds s, but '$true'" ;; esac
+}
+
+logs_of() { of_team logs -l "jobset.sigs.k8s.io/jobset-name=$1" -c "${2:-node}" --tail=-1 --max-log-requests=50 >"$state/log"; }
+field() { of_team get trainjob "$1" -o jsonpath="$2"; }
+pods_of() { of_team get pods -l "jobset.sigs.k8s.io/jobset-name=$1" -o name | wc -l; }
+no_pods_of() { [ "$(pods_of "$1")" = 0 ]; }
+
+# lines COUNT PATTERN WHAT: of $state/log, so many lines match
+lines() {
+  local found
+  found=$(grep -cE -- "$2" "$state/log") || true
+  [ "$found" = "$1" ] || { cat "$state/log" >&2; fail "$3: $found lines match '$2', not $1"; }
+}
+
+# different COUNT PATTERN WHAT: of $state/log, so many different texts match
+different() {
+  local found
+  found=$(grep -oE -- "$2" "$state/log" | sort -u | wc -l)
+  [ "$found" = "$1" ] || { cat "$state/log" >&2; fail "$3: $found different '$2', not $1"; }
+}
+
+equals() { [ "$1" = "$2" ] || fail "$3: '$1', not '$2'"; }
+
+remove() {
+  of_team delete trainjob "$1" --wait=false >/dev/null
+  until_true 60 "the Pods of $1 go" no_pods_of "$1"
+}
+
+# row JOB FRAMEWORK ASSERTED SECONDS PODS: a line of the table
+row() {
+  printf '| %s | %s | %s | %s | %s |\n' "$@" >>"$state/rows"
+  say "$(printf '%-34s %6s s, %s' "$1" "$4" "$3")"
+}

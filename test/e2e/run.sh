@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Real jobs in real Pods: a cluster of one node on this machine, the operator in it from its image and chart.
+#   run.sh OPERATOR.tar [OPTION…]   the operator's image as an OCI archive
+#     --full   not only what every change has to pass (smoke.sh)
+#     --keep   leave the cluster running at the end or after a failure, until Ctrl-C
+set -euo pipefail
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
+cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
+. "$e2e/common.sh"
+. "$e2e/host.sh"
+operator=$(realpath "${1:?which image? run.sh OPERATOR.tar}")
+shift
+extent=smoke COTRAIN_E2E_KEEP=
+for option; do
+  case $option in
+    --full) extent=full ;;
+    --keep) COTRAIN_E2E_KEEP=yes ;;
+    *) fail "no option '$option'; there are --full and --keep" ;;
+  esac
+done
+[ "$(id -u)" = 0 ] || fail 'needs root: network namespaces, cgroups and mounts are what Pods are made of'
+
+mkdir -p "$cache"
+exec 9>"$cache/e2e.lock"
+flock -n 9 || { say 'another run is under way; waiting for it'; flock 9; }
+
+# Of a run that was killed.
+if [ -e "$cache/e2e.state" ]; then
+  say "putting back what $(<"$cache/e2e.state") left"
+  put_back "$(<"$cache/e2e.state")" 9>&-
+  rm "$cache/e2e.state"
+fi
+
+kube_bin=$("$top/test/controlplane/build.sh" base jobset | tail -n 1)
+definitions=$("$top/test/controlplane/build.sh" path | tail -n 1)
+helm=$("$top/test/deploy/build.sh" | tail -n 1)
+node_bin=$("$e2e/node/build.sh" | tail -n 1)
+images=$("$e2e/image/build.sh" $extent "$kube_bin/kubectl" | tail -n 1)
+say "everything is built after $SECONDS s"
+
+state=$(mktemp -d "${TMPDIR:-/tmp}/cotrain-e2e.XXXXXX")
+echo "$state" >"$cache/e2e.state"
+end() {
+  local code=$?
+  trap '' INT TERM HUP
+  put_back "$state"
+  rm -f "$cache/e2e.state"
+  [ $code != 0 ] || say "all passed, and everything put back, after $SECONDS s"
+  exit $code
+}
+trap end EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+prepare_host
+
+export COTRAIN_E2E_STATE=$state COTRAIN_E2E_KUBE=$kube_bin COTRAIN_E2E_NODE=$node_bin COTRAIN_E2E_IMAGES=$images \
+  COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_EXTENT=$extent
+api=$state/api
+inside "$kube_bin/controlplane" exec --dir "$api" --address $node_address --with kcm,scheduler,jobset \
+  --crds "$definitions/podgroup-scheduler-plugins.yaml" \
+  --arg apiserver=--endpoint-reconciler-type=lease --arg apiserver=--authorization-mode=Node \
+  --arg apiserver=--enable-admission-plugins=NodeRestriction --arg apiserver=--kubelet-preferred-address-types=InternalIP \
+  --arg apiserver=--kubelet-client-certificate="$api/pki/admin.crt" --arg apiserver=--kubelet-client-key="$api/pki/admin.key" \
+  -- "$e2e/inside.sh" 9>&- &
+wait $! || exit $?
+export -n COTRAIN_E2E_STATE
+{
+  printf '| job | framework | what was asserted | seconds from create to Complete | Pods |\n|---|---|---|---|---|\n'
+  cat "$state/rows"
+} | tee "$top/build/e2e-proof.md"
