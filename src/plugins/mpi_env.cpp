@@ -17,9 +17,10 @@ void put_open_mpi(runtime::container& launcher, const std::string& slots) {
     launcher.put_env(names::env_ompi_keep_fqdn, "true");
     launcher.put_env(names::env_ompi_slots, slots);
     launcher.put_env(names::env_ompi_rsh_args, ssh_args);
-    // Open MPI 5 launches through PRRTE, which reads none of the above (contract, difference 28).
+    // Open MPI 5 launches through PRRTE, which reads none of the above (contract, difference 28). Its
+    // keep_fqdn_hostnames stays off: with it, a launcher that trains takes itself, whose host name is short, for
+    // another host.
     launcher.put_env_default("PRTE_MCA_prte_default_hostfile", hostfile_path);
-    launcher.put_env_default("PRTE_MCA_prte_keep_fqdn_hostnames", "true");
     launcher.put_env_default("PRTE_MCA_prte_set_default_slots", slots);
     launcher.put_env_default("PRTE_MCA_plm_ssh_args", ssh_args);
 }

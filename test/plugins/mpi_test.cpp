@@ -92,7 +92,7 @@ TEST(mpi, tells_every_launcher_what_it_reads) {  // differences 25 and 28
     EXPECT_EQ(env_of("OpenMPI", "OMPI_MCA_orte_default_hostfile"), "/etc/mpi/hostfile");
     EXPECT_EQ(env_of("OpenMPI", "PRTE_MCA_prte_default_hostfile"), "/etc/mpi/hostfile");
     EXPECT_EQ(env_of("OpenMPI", "PRTE_MCA_prte_set_default_slots"), "2");
-    EXPECT_EQ(env_of("OpenMPI", "PRTE_MCA_prte_keep_fqdn_hostnames"), "true");
+    EXPECT_EQ(env_of("OpenMPI", "PRTE_MCA_prte_keep_fqdn_hostnames"), "");
     EXPECT_EQ(env_of("OpenMPI", "PRTE_MCA_plm_ssh_args"), "-o ConnectionAttempts=10");
     EXPECT_EQ(env_of("Intel", "I_MPI_HYDRA_HOST_FILE"), "/etc/mpi/hostfile");
     EXPECT_EQ(env_of("Intel", "I_MPI_PERHOST"), "2");
