@@ -84,9 +84,16 @@ boost::system::error_code server::impl::listen(const asio::ip::address& address)
     return error;
 }
 
-// Who has waited longest without a request goes first: connections that only sit there keep nobody out.
+// Who has waited longest without a request goes first, or the oldest of those who do not shake hands, whichever are
+// more: connections that only sit there keep nobody out.
 bool server::impl::make_room() {
     if (!full()) return true;
+    if (handshakes.size() > connections.size()) {
+        const shaking oldest = handshakes.front();
+        handshakes.erase(handshakes.begin());
+        oldest.wire->close();
+        return !full();
+    }
     const auto longest = std::ranges::min_element(
         connections, {}, [](const auto& link) { return link->idle_since().value_or(time_point::max()); });
     if (longest == connections.end() || !(*longest)->idle_since()) return false;

@@ -20,6 +20,8 @@ class tcp_proxy {
     void swallow();
     // New connections are accepted and never served, either.
     void swallow_new(bool on) { swallow_new_ = on; }
+    // New connections go there: what a Service does when its endpoints change.
+    void redirect(std::uint16_t target) { target_ = target; }
     // Resets every connection.
     void cut();
     [[nodiscard]] std::size_t accepted() const { return accepted_; }
