@@ -2,6 +2,7 @@
 # The part of test.sh that needs an API server; KUBECONFIG leads to one of its own, whose objects nobody misses.
 set -euo pipefail
 . test/deploy/common.sh
+. test/deploy/prometheus.sh
 helm=$1 kubectl=$2 cotrain=$3 work=$4 checks=$5
 export HELM_CACHE_HOME=$work/helm HELM_CONFIG_HOME=$work/helm HELM_DATA_HOME=$work/helm HELM_NAMESPACE=$namespace
 
@@ -113,11 +114,12 @@ check_jobset_guard() {
 
 # The operator itself with nothing but the rights that the release gives its account.
 start_operator() {
+  metrics_port=$(free_port)
   cp "$KUBECONFIG" "$work/account"
   kube --kubeconfig "$work/account" config set-credentials account --token="$(kube create token kubeflow-trainer-controller-manager -n $namespace)"
   kube --kubeconfig "$work/account" config set-context --current --user=account --namespace=$namespace
   kube get configmap kubeflow-trainer-config -n $namespace -o 'jsonpath={.data.controller_manager_config\.yaml}' |
-    sed -E 's/(healthProbeBindAddress|bindAddress): .*/\1: "0"/; s/port: 9443/port: '"$(free_port)"'/' >"$work/config-operator.yaml"
+    sed -E 's/(healthProbeBindAddress): .*/\1: "0"/; s/(bindAddress): .*/\1: "127.0.0.1:'"$metrics_port"'"/; s/port: 9443/port: '"$(free_port)"'/' >"$work/config-operator.yaml"
   "$cotrain" operator --kubeconfig "$work/account" --config="$work/config-operator.yaml" 2>"$work/operator.log" &
   operator_process=$!
 }
@@ -141,7 +143,7 @@ refused_requests() {
 
 # A TrainJob with all kinds of children, made while it is suspended, to its deadline. Webhooks are ignored: nobody finds the service.
 check_operator() {
-  must 'helm install' "$helm" install kubeflow-trainer $chart --no-hooks --set webhook.failurePolicy=Ignore,webhook.timeoutSeconds=1 \
+  must 'helm install' "$helm" install kubeflow-trainer $chart --no-hooks --set webhook.failurePolicy=Ignore,webhook.timeoutSeconds=1,manager.config.metrics.authentication=true \
     --set manager.config.leaderElection.leaseDuration=120s,manager.config.leaderElection.renewDeadline=90s
   until_true 'the definitions are served' kube get trainingruntimes,trainjobs -A
   must 'a runtime with an old finalizer, and a job' kube apply -n team -f test/deploy/operated.yaml
@@ -152,6 +154,7 @@ check_operator() {
   until_true 'the finalizer is gone' is_gone_from trainingruntime operated '{.metadata.finalizers}'
   until_true 'the certificate' reads secret kubeflow-trainer-webhook-cert -n $namespace -o 'jsonpath={.data.tls\.crt}'
   until_true 'its authority' reads mutatingwebhookconfiguration defaulter.trainer.kubeflow.org -o 'jsonpath={.webhooks[0].clientConfig.caBundle}'
+  check_metrics "$metrics_port"
   must 'the job is resumed' kube patch trainjob operated -n team --type=merge -p '{"spec":{"suspend":false}}'
   until_true 'the deadline' kube wait --for=condition=Failed --timeout=20s trainjob/operated -n team
   until_true 'the JobSet goes' is_gone jobset operated -n team
