@@ -58,6 +58,11 @@ reconcile::controller_limits limits(std::int32_t in_flight) {
 
 }  // namespace
 
+kube::rate_limit request_limit(const rate_config& config) {
+    if (config.qps < 0) return {};
+    return {config.effective_qps(), config.effective_burst()};
+}
+
 reconcile::cluster::stores operator_process::stores() {
     reconcile::cluster::stores out{};
     for (const kind k : watch::all_kinds()) out[static_cast<std::size_t>(k)] = &informers_->store(k);
@@ -284,13 +289,19 @@ void operator_process::reload() {
         log_.error("the configuration was not reloaded", {{"error", read.error().message}});
         return;
     }
-    const bool normal = read->events.normal;
-    jobs_.tell_normal_events(normal);
-    config_.events.normal = normal;
-    configuration rest = *read;
-    rest.warnings = config_.warnings;
+    config_.events = read->events;
+    config_.client = read->client;
+    config_.concurrency = read->concurrency;
+    jobs_.tell_normal_events(config_.events.normal);
+    api_.set_limit(request_limit(config_.client));
+    job_controller_->set_in_flight_max(limits(config_.concurrency.train_job).in_flight_max);
+    runtime_controller_->set_in_flight_max(limits(config_.concurrency.training_runtime).in_flight_max);
+    read->warnings = config_.warnings;
     log_.info("the configuration was reloaded",
-              {{"events.normal", normal}, {"needs a restart", !(to_yaml(rest) == to_yaml(config_))}});
+              {{"events.normal", config_.events.normal},
+               {"clientConnection.qps", config_.client.qps},
+               {"concurrency", static_cast<std::int64_t>(job_controller_->core().in_flight_max())},
+               {"needs a restart", !(to_yaml(*read) == to_yaml(config_))}});
 }
 
 }  // namespace cotrain::app

@@ -39,6 +39,9 @@ enum class operator_exit : std::uint8_t {
 // All that a graceful stop may take: requests under way, the Lease, closing.
 inline constexpr auto stop_patience = std::chrono::milliseconds(4'000);
 
+// What the client's own throttle is to let through.
+[[nodiscard]] kube::rate_limit request_limit(const rate_config& config);
+
 class operator_process {
    public:
     // The client must have been made on `loop`; it is stopped by the end of run().

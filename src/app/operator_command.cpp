@@ -21,7 +21,7 @@ awaitable<void> play(operator_process* process, operator_exit* code) { *code = c
 kube::client_options client_options_of(const configuration& config) {
     kube::client_options out;
     out.user_agent = kube::user_agent(COTRAIN_VERSION);
-    if (config.client.qps >= 0) out.limit = {config.client.effective_qps(), config.client.effective_burst()};
+    out.limit = request_limit(config.client);
     return out;
 }
 

@@ -100,6 +100,8 @@ void client::set_ping(std::chrono::milliseconds idle, std::chrono::milliseconds 
     core_->set_ping(idle, answer);
 }
 
+void client::set_limit(rate_limit limit) { core_->set_limit(limit); }
+
 client_statistics client::statistics() const { return core_->statistics(); }
 const std::string& client::default_namespace() const { return core_->ns; }
 awaitable<void> client::stop() { return core_->stop(); }

@@ -130,6 +130,8 @@ class client {
 
     // Dead-peer detection: tighter while leading.
     void set_ping(std::chrono::milliseconds idle, std::chrono::milliseconds answer);
+    // Of requests from now on.
+    void set_limit(rate_limit limit);
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] const std::string& default_namespace() const;
 

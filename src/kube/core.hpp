@@ -31,6 +31,7 @@ struct client::core {
     void set_ping(std::chrono::milliseconds idle, std::chrono::milliseconds patience) {
         wire_.set_ping(idle, patience);
     }
+    void set_limit(rate_limit limit) { limiter_.change(limit); }
     [[nodiscard]] client_statistics statistics() const;
 
     asio::any_io_executor executor;

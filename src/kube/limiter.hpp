@@ -27,6 +27,13 @@ class token_bucket {
     // How long the caller has to wait for its token, which is taken now; nothing, and nothing taken, if that is longer
     // than `wait_max`.
     [[nodiscard]] std::optional<clock::duration> take(clock::time_point now, clock::duration wait_max);
+    // From now on; who waits already keeps its turn.
+    void change(rate_limit limit) {
+        const bool began = unlimited();
+        limit_ = limit;
+        const double full = limit.burst < 1 ? 1 : limit.burst;
+        if (began || tokens_ > full) tokens_ = full;
+    }
     // A token that was taken and not used.
     void give_back() { tokens_ += 1; }
     [[nodiscard]] bool unlimited() const { return !(limit_.qps > 0); }
@@ -50,6 +57,7 @@ class limiter {
     [[nodiscard]] awaitable<base::result<>> admit(net::priority rank, std::chrono::steady_clock::time_point due);
     // Nobody waits: the common case, without a coroutine.
     [[nodiscard]] bool open(net::priority rank) const { return rank == net::priority::lease || bucket_.unlimited(); }
+    void change(rate_limit limit) { bucket_.change(limit); }
     // Ends all waits with errc::canceled.
     void stop() { waiting_.wake_all(); }
     [[nodiscard]] const statistics& stats() const { return stats_; }

@@ -84,6 +84,11 @@ awaitable<void> controller::work_on(worker* self) {
     }
 }
 
+void controller::set_in_flight_max(unsigned most) {
+    core_.set_in_flight_max(most);
+    nudge();
+}
+
 awaitable<void> controller::drain() {
     core_.drain();
     while (core_.in_flight() != 0) co_await drained_.wait();

@@ -28,6 +28,8 @@ class controller {
     // Nothing new starts; returns when all that ran has finished.
     [[nodiscard]] awaitable<void> drain();
 
+    void set_in_flight_max(unsigned most);
+
     [[nodiscard]] const controller_core& core() const { return core_; }
 
    private:

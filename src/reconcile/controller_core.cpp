@@ -15,7 +15,11 @@ constexpr std::uint32_t trim_slots_min = 1024;
 
 controller_core::controller_core(controller_limits limits, key_holder* holder)
     : limits_(limits), keys_(holder), retries_(limits.retry) {
-    limits_.in_flight_max = std::max(1U, limits_.in_flight_max);
+    set_in_flight_max(limits_.in_flight_max);
+}
+
+void controller_core::set_in_flight_max(unsigned most) {
+    limits_.in_flight_max = std::max(1U, most);
     running_.reserve(limits_.in_flight_max);
 }
 

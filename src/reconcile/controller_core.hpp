@@ -62,6 +62,8 @@ class controller_core {
     [[nodiscard]] std::size_t delayed() const { return delays_.size(); }
     [[nodiscard]] unsigned in_flight() const { return static_cast<unsigned>(running_.size()); }
     [[nodiscard]] unsigned in_flight_max() const { return limits_.in_flight_max; }
+    // What is more than that under way may finish.
+    void set_in_flight_max(unsigned most);
     [[nodiscard]] std::uint32_t known_keys() const { return keys_.size(); }
     [[nodiscard]] const queue_metrics& metrics() const { return metrics_; }
     // workqueue_longest_running_processor_seconds and workqueue_unfinished_work_seconds.

@@ -41,16 +41,18 @@ std::string free_port() {
     return std::to_string(any.local_endpoint().port());
 }
 
-// Several operators of one machine must not want the same ports, nor each other's certificates.
-std::string with_ports(std::string config) {
-    const auto add = [&config](std::string_view section, const std::string& line) {
-        if (!config.contains(section)) config.append(line).append("\n");
+// Several operators of one machine must not want the same ports, nor each other's certificates: what a configuration
+// that says nothing of these has to say.
+std::string missing_ports(const std::string& config) {
+    std::string out;
+    const auto add = [&](std::string_view section, const std::string& line) {
+        if (!config.contains(section)) out.append(line).append("\n");
     };
     add("webhook:", "webhook: {host: 127.0.0.1, port: " + free_port() + "}");
     add("metrics:", "metrics: {bindAddress: '0'}");
     add("health:", "health: {healthProbeBindAddress: '0'}");
     add("certManagement:", "certManagement: {enable: false}");
-    return config;
+    return out;
 }
 
 // In the child: only calls that are safe after fork.
@@ -65,7 +67,10 @@ std::string with_ports(std::string config) {
 }  // namespace
 
 operator_child::operator_child(asio::io_context& loop, std::string config, std::string kubeconfig)
-    : loop_(loop), log_file_(write_file("")), config_file_(write_file(with_ports(std::move(config)))) {
+    : loop_(loop),
+      log_file_(write_file("")),
+      ports_(missing_ports(config)),
+      config_file_(write_file(std::move(config) + ports_)) {
     if (kubeconfig.empty()) kubeconfig = test_variable("COTRAIN_TEST_KUBECONFIG");
     // Figures are taken of a release build, which COTRAIN_TEST_BINARY names.
     const char* const other = std::getenv("COTRAIN_TEST_BINARY");
@@ -92,6 +97,8 @@ operator_child::~operator_child() {
     std::filesystem::remove(config_file_);
     std::filesystem::remove(log_file_);
 }
+
+void operator_child::rewrite(std::string config) const { std::ofstream(config_file_) << config + ports_; }
 
 void operator_child::signal(int number) const { ::kill(pid_, number); }
 

@@ -26,6 +26,8 @@ class operator_child {
     void signal(int number) const;
     // Its exit code, or 128 and the signal that ended it; -1 if it has not ended in time.
     [[nodiscard]] awaitable<int> ended(std::chrono::seconds within = std::chrono::seconds(10));
+    // Another configuration, which it finds at its next SIGHUP.
+    void rewrite(std::string config) const;
     // SIGTERM, then ended().
     [[nodiscard]] awaitable<int> stop();
 
@@ -47,6 +49,7 @@ class operator_child {
 
     asio::io_context& loop_;
     std::string log_file_;
+    std::string ports_;  // what was added to the configuration
     std::string config_file_;
     pid_t pid_ = -1;
     int code_ = -1;

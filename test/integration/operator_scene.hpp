@@ -67,8 +67,7 @@ class operator_scene {
     [[nodiscard]] awaitable<void> complete_many(std::string prefix, int count);
     // The text of all objects of a kind in the namespace. That they can be listed is expected of the test.
     [[nodiscard]] awaitable<std::string> list(kube::resource of, kube::shape as = kube::shape::whole);
-    [[nodiscard]] awaitable<base::result<std::string>> try_list(kube::resource of,
-                                                                kube::shape as = kube::shape::whole);
+    [[nodiscard]] awaitable<base::result<std::string>> try_list(kube::resource of, kube::shape as = kube::shape::whole);
     // −1: not known now.
     [[nodiscard]] awaitable<int> count(kube::resource of);
     // Asks until the text of all objects of a kind satisfies; false when the time is up.

@@ -59,8 +59,18 @@ TEST(operator_start, a_mistake_is_one_line_and_an_exit_code) {
 awaitable<void> reload(asio::io_context* loop) {
     operator_child child(*loop, config);
     EXPECT_TRUE(co_await child.said("the operator starts"));
+    child.rewrite(std::string(config) + "clientConnection: {qps: 7, burst: 9}\n" +
+                  "controller: {groupKindConcurrency: {TrainJob.trainer.kubeflow.org: 3}}\n");
     child.signal(SIGHUP);
     EXPECT_TRUE(co_await child.said("the configuration was reloaded"));
+    EXPECT_TRUE(child.log().contains(R"("clientConnection.qps":7,"concurrency":3,"needs a restart":false)"))
+        << child.log();
+    child.rewrite("nonsense: 1\n");
+    child.signal(SIGHUP);
+    EXPECT_TRUE(co_await child.said("the configuration was not reloaded"));
+    child.rewrite(std::string(config) + "leaderElection: {leaderElect: true}\n");
+    child.signal(SIGHUP);
+    EXPECT_TRUE(co_await child.said(R"("needs a restart":true)"));
     child.signal(SIGINT);
     EXPECT_EQ(co_await child.ended(), 0);
 }

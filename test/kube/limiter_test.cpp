@@ -30,6 +30,19 @@ TEST(token_bucket, fills_up_to_the_burst_and_no_further) {
     EXPECT_EQ(bucket.take(t0 + 1h, 1h), 100ms);
 }
 
+TEST(token_bucket, changes_on_the_way) {
+    token_bucket bucket({.qps = -1});
+    const time_point t0{1h};
+    for (int i = 0; i < 100; ++i) EXPECT_EQ(bucket.take(t0, 0s), 0s);
+    bucket.change({.qps = 10, .burst = 2});
+    for (int i = 0; i < 2; ++i) EXPECT_EQ(bucket.take(t0, 1h), 0s);
+    EXPECT_EQ(bucket.take(t0, 1h), 100ms);
+    bucket.change({.qps = 1, .burst = 1});
+    EXPECT_EQ(bucket.take(t0, 1h), 2s) << "what was granted counts";
+    bucket.change({});
+    EXPECT_EQ(bucket.take(t0, 0s), 0s);
+}
+
 TEST(token_bucket, takes_nothing_when_the_wait_is_too_long) {
     token_bucket bucket({.qps = 1, .burst = 1});
     const time_point t0{1h};
