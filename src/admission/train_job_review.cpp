@@ -232,6 +232,7 @@ void train_job_review::check_trainer(runtime::verdict& out) const {
     if (creating() || !spec_member_changed(*job_, before_, "trainer")) return;
     const ref was = before_->document.get({"spec", "trainer"});
     const ref is = job_->document.get({"spec", "trainer"});
+    if (was.is_unset() || is.is_unset()) return;  // a section that comes or goes is no change to the CRD's rule either
     const auto frozen_part = [this](ref trainer) {
         api::editor rest = trainer.is_object() ? api::editor::of(*memory_, trainer) : api::editor::object(*memory_);
         for (const auto member : mutable_members) rest.remove(member);

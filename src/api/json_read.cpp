@@ -148,7 +148,7 @@ class json_reader {
             skip_space();
         }
         if (!leave()) return false;
-        if (builder_.drop_duplicates(mark, tree_builder::keep::last_value)) ++irregular_;
+        if (builder_.drop_duplicates(mark)) ++irregular_;
         out = builder_.close(kind::object, mark, compact_text(begin, irregular_before));
         return true;
     }

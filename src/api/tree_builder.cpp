@@ -71,7 +71,7 @@ std::optional<std::size_t> tree_builder::first_duplicate(std::size_t mark) const
     return found;
 }
 
-bool tree_builder::drop_duplicates(std::size_t mark, keep which) {
+bool tree_builder::drop_duplicates(std::size_t mark) {
     if (!first_duplicate(mark)) return false;
     const auto order = by_name(mark);
     const std::span list(reinterpret_cast<member*>(stack_ + mark), order.size());
@@ -81,7 +81,7 @@ bool tree_builder::drop_duplicates(std::size_t mark, keep which) {
             first = i;
             continue;
         }
-        if (which == keep::last_value) list[order[first]].value = list[order[i]].value;
+        list[order[first]].value = list[order[i]].value;
         list[order[i]].value = ref{};
     }
     const auto dropped = std::ranges::remove_if(list, [](const member& m) { return !m.value; });

@@ -31,9 +31,8 @@ class tree_builder {
 
     // Of the members pushed since `mark`, the first whose name occurred before.
     [[nodiscard]] std::optional<std::size_t> first_duplicate(std::size_t mark) const;
-    enum class keep : std::uint8_t { first_value, last_value };
-    // Leaves one member of each name, in the first one's place. Returns whether there were duplicates.
-    bool drop_duplicates(std::size_t mark, keep which);
+    // Leaves one member of each name: the last value, in the first one's place. Returns whether there were duplicates.
+    bool drop_duplicates(std::size_t mark);
 
     // Makes a frozen container of what was pushed since `mark`. `text` is its compact JSON, if that is known.
     [[nodiscard]] ref close(kind k, std::size_t mark, std::string_view text = {});

@@ -93,9 +93,11 @@ bool yaml_reader::document(std::vector<yaml_document>& list, bool& more) {
         return c_.wrong("more than " + std::to_string(yaml_documents_max) + " documents", errc::too_large);
     }
     const std::size_t line = c_.line_number();
+    const bool in_braces = c_.peek() == '{';
     node root;
     if (!block_node(-1, after::start, root) || !c_.skip_to_content(false)) return false;
-    if (!c_.at_end() && !c_.at_boundary()) {
+    const bool next_json = in_braces && c_.peek() == '{';  // one JSON object after the other, as jq prints them
+    if (!c_.at_end() && !c_.at_boundary() && !next_json) {
         return c_.wrong(c_.fresh()
                             ? "this belongs to nothing above: check the indentation, or put '---' between documents"
                             : "unexpected text after a value");
@@ -249,7 +251,7 @@ bool yaml_reader::add_item(frame& f, const node& v) {
 
 bool yaml_reader::add_member(frame& f, const node& key, const node& v) {
     if (key.merge) {
-        merges_.push_back({v.value, key.place});
+        merges_.push_back({v.value, key.place, (builder_.mark() - f.mark) / 2});
         f.height = std::max(f.height, v.height);
         return true;
     }
@@ -261,27 +263,34 @@ bool yaml_reader::add_member(frame& f, const node& key, const node& v) {
     return add_item(f, v);
 }
 
+// As kubectl does it: a merge takes the place of what stands before it, what stands behind it wins over both. (YAML's
+// own definition lets every member win; then a render would show another object than the cluster gets.)
 bool yaml_reader::apply_merges(const frame& f, std::size_t& values) {
+    const std::size_t own = (builder_.mark() - f.mark) / 2;
     const auto push_all = [&](ref source) {
         for (const member& m : source.members()) {
             builder_.push(m.name);
             builder_.push(m.value);
         }
     };
-    const std::size_t before = builder_.mark();
     for (std::size_t i = f.merges; i < merges_.size(); ++i) {
-        const auto& [source, place] = merges_[i];
+        const auto& [source, place, members_before] = merges_[i];
         bool good = source.is_object() || source.is_array();
         for (const ref item : source.items()) good = good && item.is_object();
         if (!good) return c_.wrong_at(place, "'<<' takes an object or a list of objects");
+        const std::size_t before = builder_.mark();
         push_all(source);
-        for (const ref item : source.items()) push_all(item);
-        if (!count(builder_.mark() - before) || memory_.exceeded()) break;
+        for (std::size_t k = source.items().size(); k-- > 0;) push_all(source.at(k));  // the first of a list wins
+        const std::size_t pushed = builder_.mark() - before;
+        values += pushed;
+        if (!count(pushed)) return false;
+        if (memory_.exceeded()) break;  // told when the object is closed
+        const std::size_t members_end = i + 1 < merges_.size() ? merges_[i + 1].members_before : own;
+        for (std::size_t k = 2 * members_before; k < 2 * members_end; ++k) builder_.push(builder_.since(f.mark)[k]);
     }
-    values += builder_.mark() - before;
     merges_.resize(f.merges);
-    builder_.drop_duplicates(f.mark, tree_builder::keep::first_value);
-    return values_ <= yaml_values_max;
+    builder_.drop_duplicates(f.mark);
+    return true;
 }
 
 bool yaml_reader::close(kind k, const frame& f, node& out) {

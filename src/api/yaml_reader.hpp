@@ -65,6 +65,7 @@ class yaml_reader {
     struct merged {
         ref source;
         const char* place;
+        std::size_t members_before;
     };
 
     // Documents.

@@ -11,7 +11,7 @@
 #include "api/edit.hpp"
 #include "api/schema/check.hpp"
 #include "api/schema/crd.hpp"
-#include "api/validation.hpp"
+#include "api/schema/metadata.hpp"
 #include "plugins/mpi_keys.hpp"
 
 namespace cotrain::app {
@@ -108,15 +108,11 @@ planner::judged planner::judge(api::arena& memory, ref document, ref before) con
     judged out;
     auto& errors = out.verdict.errors;
     const schema::node& type = *schema::schema_of(document.get("kind").as_string());
-    const ref name = document.get({"metadata", "name"});
-    if (!name.is_string() || name.text().empty()) {
-        errors.emplace_back("metadata.name: Required value: a name is needed, generateName is the API server's");
-    } else {
-        for (const auto& fault : api::check_dns1123_subdomain(name.text())) {
-            errors.push_back("metadata.name: Invalid value: \"" + std::string(name.text()) + "\": " + fault);
-        }
-    }
-    const auto given = document.get({"metadata", "namespace"}).as_string();
+    const ref metadata = document.get("metadata");
+    for (const auto& fault : schema::check_metadata(metadata)) errors.push_back(schema::to_string(fault));
+    for (const auto& field : schema::unknown_metadata(metadata))
+        out.verdict.warnings.push_back("unknown field \"" + field + "\"");
+    const auto given = metadata.get("namespace").as_string();
     if (forced_ && !given.empty() && given != ns_ && !is_cluster_wide(document)) {
         errors.push_back("metadata.namespace: Invalid value: \"" + std::string(given) + "\": -n says \"" + ns_ +
                          "\"; leave one of them out");

@@ -9,13 +9,11 @@
 #include "api/yaml.hpp"
 #include "app/manifests.hpp"
 #include "app/planner.hpp"
+#include "app/progress_bar.hpp"
 #include "app/summary.hpp"
 
 namespace cotrain::app {
 namespace {
-
-constexpr std::size_t jobs_with_bar_min = 200;
-constexpr std::size_t bar_cells = 30;
 
 constexpr std::string_view render_help =
     "usage: cotrain render -f FILE|FOLDER|- … [--observed FILE]… [-n NAMESPACE] [-o yaml|json|summary]\n\n"
@@ -77,16 +75,6 @@ void report(std::FILE* err, const manifest& m, const opinion& verdict) {
     write(err, out.append("\n"));
 }
 
-void draw_bar(std::FILE* err, std::size_t done, std::size_t all) {
-    const std::size_t full = done * bar_cells / all;
-    std::string line = "\r[";
-    line.append(full, '#').append(bar_cells - full, ' ').append("] ");
-    line.append(std::to_string(done)).append("/").append(std::to_string(all));
-    if (done == all) line.assign("\r").append(bar_cells + 24, ' ').append("\r");
-    write(err, line);
-    std::fflush(err);
-}
-
 bool has_keys(const job_plan& plan) {
     for (const auto& object : plan.objects)
         if (object.type->kind == api::names::secret.kind) return true;
@@ -99,45 +87,6 @@ int unreadable(std::FILE* err, const std::string& message) {
 }
 
 }  // namespace
-
-base::result<render_options> read_render_options(arguments words, bool verdicts_only) {
-    render_options out;
-    if (verdicts_only) out.format = render_format::none;
-    const auto wrong = [&](std::string why) {
-        return base::fail(base::errc::invalid, (verdicts_only ? "validate: " : "render: ") + std::move(why));
-    };
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        const std::string word(words[i]);
-        if (word == "-h" || word == "--help") {
-            out.help = true;
-            return out;
-        }
-        const bool format = word == "-o" && !verdicts_only;
-        if (word != "-f" && word != "--filename" && word != "--observed" && word != "-n" && word != "--namespace" &&
-            !format) {
-            return wrong("no option '" + word + "'; --help lists them");
-        }
-        if (++i == words.size()) return wrong(word + " needs a value");
-        const std::string value(words[i]);
-        if (word == "-f" || word == "--filename") {
-            out.files.push_back(value);
-        } else if (word == "--observed") {
-            out.observed.push_back(value);
-        } else if (!format) {
-            if (value.empty()) return wrong(word + " needs a name");
-            out.ns = value;
-            out.ns_given = true;
-        } else if (value == "yaml" || value == "json" || value == "summary") {
-            out.format = value == "yaml"   ? render_format::yaml
-                         : value == "json" ? render_format::json
-                                           : render_format::summary;
-        } else {
-            return wrong("-o takes yaml, json or summary, not '" + value + "'");
-        }
-    }
-    if (out.files.empty()) return wrong("nothing to read: give -f FILE, -f FOLDER or -f -");
-    return out;
-}
 
 int render(const render_options& options, const streams& io) {
     manifests observed;
@@ -155,26 +104,31 @@ int render(const render_options& options, const streams& io) {
     if (plans.jobs().empty() && plans.runtimes().empty())
         return unreadable(io.err, "no TrainJob and no runtime among the files");
 
-    bool refused = false;
-    for (const manifest& m : plans.runtimes()) {
-        const opinion verdict = plans.judge_runtime(m.document);
-        refused = refused || !verdict.accepted();
+    progress_bar bar(io.err, plans.runtimes().size() + plans.jobs().size(), io.progress);
+    const auto tell = [&](const manifest& m, const opinion& verdict) {
+        if (!verdict.errors.empty() || !verdict.warnings.empty()) bar.hide();
         report(io.err, m, verdict);
-    }
-    const bool bar = io.progress && plans.jobs().size() >= jobs_with_bar_min;
+        bar.step();
+        return verdict.accepted();
+    };
+    bool refused = false;
+    for (const manifest& m : plans.runtimes()) refused = !tell(m, plans.judge_runtime(m.document)) || refused;
+    if (plans.jobs().empty() && options.format != render_format::none)
+        write(io.err, "Warning: no TrainJob among the files: nothing to render\n");
     printer out(io.out, options.format);
     api::arena memory;
-    std::size_t done = 0;
     bool keys = false;
     for (const manifest& m : plans.jobs()) {
         memory.clear();
         const job_plan plan = plans.plan(memory, m, options.format != render_format::none);
-        refused = refused || !plan.verdict.accepted();
         keys = keys || has_keys(plan);
-        report(io.err, m, plan.verdict);
-        if (plan.verdict.accepted()) out.print(memory, plan);
-        if (bar && (++done % 100 == 0 || done == plans.jobs().size())) draw_bar(io.err, done, plans.jobs().size());
+        if (tell(m, plan.verdict)) {
+            out.print(memory, plan);
+        } else {
+            refused = true;
+        }
     }
+    bar.hide();
     out.finish();
     if (keys) write(io.err, "note: keys in Secrets were made for this output; each render makes others\n");
     if (std::fflush(io.out) != 0 || std::ferror(io.out) != 0)
@@ -189,7 +143,9 @@ static int run(arguments words, bool verdicts_only) {
         write(stdout, verdicts_only ? validate_help : render_help);
         return 0;
     }
-    return render(*options, {.progress = isatty(STDERR_FILENO) == 1 && isatty(STDOUT_FILENO) == 0});
+    // On a terminal the output tells how far it is; verdicts alone say nothing for long.
+    const bool quiet = verdicts_only || isatty(STDOUT_FILENO) == 0;
+    return render(*options, {.progress = quiet && isatty(STDERR_FILENO) == 1});
 }
 
 int run_render(arguments words) { return run(words, false); }

@@ -37,32 +37,39 @@ void append_pods(std::string& out, const runtime::pod_set& set, bool trainer) {
     out.append("\n");
 }
 
-void append_resources(std::string& out, ref resources, std::string_view title) {
+void append_resources(std::string& out, ref resources) {
     for (const std::string_view part : {"requests", "limits"}) {
         const ref list = resources.get(part);
         if (list.empty()) continue;
-        out.append("    ").append(title).append(part).append(":");
+        out.append("    ").append(part).append(":");
         for (const auto& m : list.members()) out.append(" ").append(m.key()).append("=").append(m.value.text());
         out.append("\n");
     }
 }
 
-void append_trainer(std::string& out, api::arena& memory, const job_plan& plan, std::string_view job) {
+// The container that a job is there for: the one of its role, else the first.
+ref main_container(ref containers, const runtime::pod_set& set) {
+    const bool trains = set.ancestor == names::ancestor_trainer || set.ancestor.empty();
+    const ref own = containers.find_by("name", trains ? names::node : set.ancestor);
+    return own ? own : containers.at(0);
+}
+
+void append_container(std::string& out, ref container) {
+    out.append("    image: ").append(container.get("image").as_string()).append("\n");
+    append_resources(out, container.get("resources"));
+    for (const ref entry : container.get("env").items()) {
+        out.append("    env ").append(entry.get("name").as_string()).append("=").append(env_value(entry)).append("\n");
+    }
+}
+
+// Nothing where the JobSet exists and is left alone.
+ref planned_jobs(api::arena& memory, const job_plan& plan) {
     for (const auto& object : plan.objects) {
         if (object.type->kind != names::job_set.kind) continue;
         const auto set = api::parse_json_copy(memory, object.json);
-        if (!set) return;
-        const ref container = set->get({"spec", "replicatedJobs"})
-                                  .find_by("name", job)
-                                  .get({"template", "spec", "template", "spec", "containers"})
-                                  .find_by("name", names::node);
-        out.append("    image: ").append(container.get("image").as_string()).append("\n");
-        append_resources(out, container.get("resources"), "");
-        for (const ref entry : container.get("env").items()) {
-            out.append("    env ").append(entry.get("name").as_string()).append("=").append(env_value(entry));
-            out.append("\n");
-        }
+        if (set) return set->get({"spec", "replicatedJobs"});
     }
+    return {};
 }
 
 void append_gang(std::string& out, const runtime::info& info) {
@@ -92,9 +99,11 @@ std::string summarise(api::arena& memory, const job_plan& plan) {
     out.append(plan.job.spec.suspend ? ", suspended\n" : "\n");
     for (const runtime::info& info : plan.topology) {
         const auto* const trainer = info.trainer();
+        const ref jobs = planned_jobs(memory, plan);
         for (const auto& set : info.pod_sets()) {
             append_pods(out, set, &set == trainer);
-            if (&set == trainer) append_trainer(out, memory, plan, set.name);
+            const ref pods = jobs.find_by("name", set.name).get({"template", "spec", "template", "spec"});
+            if (const ref c = main_container(pods.get("containers"), set)) append_container(out, c);
         }
         append_gang(out, info);
     }

@@ -50,25 +50,27 @@ void check_initializers(ref jobs, const runtime::review& r, runtime::verdict& ou
     check(r.job.spec.model.has_value(), names::model_initializer, "modelConfig");
 }
 
-bool has_container(ref pods, std::string_view name) {
-    return pods.get("containers").find_by("name", name) || pods.get("initContainers").find_by("name", name);
-}
-
-// A patch's or override's containers against those of the runtime. `member` is the field of spec to complain about.
+// A patch's or override's containers against those of the runtime: what it calls a container must be one there, and not
+// an init container, beside which it would put one without an image. `member` is the field of spec to complain about.
 void check_containers(ref pods, ref wanted, const std::string& job, std::string_view member, const runtime::review& r,
                       runtime::verdict& out) {
     const std::string path = "spec." + std::string(member);
     const ref given = r.job.document.get({"spec", member});
     const bool added = r.added_rules(r.changed(member));
+    const auto exists = [&](std::string_view list, std::string_view name) {
+        return static_cast<bool>(pods.get(list).find_by("name", name));
+    };
     for (const ref c : wanted.get("initContainers").items()) {
-        if (!added || has_container(pods, c.get("name").as_string())) continue;
+        if (!added || exists("initContainers", c.get("name").as_string())) continue;
         out.invalid(path, given, "must not have initContainer that doesn't exist in the runtime job " + job);
     }
     for (const ref c : wanted.get("containers").items()) {
         const auto name = c.get("name").as_string();
-        if (!has_container(pods, name)) {
-            if (added) out.invalid(path, given, "must not have container that doesn't exist in the runtime job " + job);
-        } else if (!c.get("env").empty() && std::ranges::contains(reserved_containers, name)) {
+        const bool here = exists("containers", name);
+        if (!here && added) {
+            out.invalid(path, given, "must not have container that doesn't exist in the runtime job " + job);
+        } else if ((here || exists("initContainers", name)) && !c.get("env").empty() &&
+                   std::ranges::contains(reserved_containers, name)) {
             out.invalid(path, given,
                         "must not have envs for the dataset-initializer, model-initializer, node containers");
         }

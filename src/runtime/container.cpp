@@ -1,6 +1,8 @@
 // Containers and volumes: upserts by the keys of the API.
 #include "runtime/container.hpp"
 
+#include "api/quantity.hpp"
+
 namespace cotrain::runtime {
 namespace {
 
@@ -13,6 +15,9 @@ ref plain_source(api::arena& memory, ref source) {
     if (editor resource = out.child("resourceFieldRef")) {
         resource.set_default("containerName", "");
         resource.set_default("divisor", "0");
+        const ref divisor = resource.get("divisor");
+        const auto normal = api::normal_quantity(divisor.text());  // what cannot be read is left to admission
+        if (normal && (!divisor.is_string() || *normal != divisor.text())) resource.set("divisor", *normal);
     }
     for (const std::string_view key : {"configMapKeyRef", "secretKeyRef"}) {
         if (editor reference = out.child(key)) reference.set_default("name", "");

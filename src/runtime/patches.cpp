@@ -37,10 +37,14 @@ ref in_order(api::arena& memory, ref jobs, ref order) {
 }
 
 // The API type has a pointer here: "" takes the account away instead of meaning nothing.
+bool takes_account_away(ref pod_spec) {
+    const ref account = pod_spec.get("serviceAccountName");
+    return account.is_string() && account.text().empty();
+}
+
 void drop_empty_accounts(editor jobs, ref patch_jobs) {
     for (const ref patch : patch_jobs.items()) {
-        const ref account = patch.get({"template", "spec", "template", "spec", "serviceAccountName"});
-        if (!account.is_string() || !account.text().empty()) continue;
+        if (!takes_account_away(patch.get({"template", "spec", "template", "spec"}))) continue;
         editor job = jobs.entry("name", patch.get("name").as_string());
         if (!job) continue;
         if (editor merged = job.child({"template", "spec", "template", "spec"})) merged.remove("serviceAccountName");
@@ -84,6 +88,7 @@ base::result<> apply_override(api::arena& memory, patched_template& now, const a
         auto merged = strategic_merge(memory, before, *normal, schema::pod_template);
         if (!merged) return base::fail(std::move(merged.error()).during(path));
         if (!merged->same(before)) pods.set("template", *merged);
+        if (takes_account_away(wanted.spec)) pods.child({"template", "spec"}).remove("serviceAccountName");
     }
     now.spec = spec;
     return {};

@@ -186,6 +186,9 @@ TEST_F(validator, the_trainer_is_immutable_unless_the_gate_is_open) {
     const ref two = job("trainer: {numNodes: 2, image: i}, suspend: true");
     const ref three = job("trainer: {numNodes: 3, image: i}, suspend: true");
     EXPECT_EQ(update(three, two).fields, std::vector<std::string>{"spec.trainer"});
+    const ref none = job("suspend: true");
+    EXPECT_TRUE(update(two, none).allowed);
+    EXPECT_TRUE(update(none, two).allowed);
     cluster_.open.mutable_while_suspended = true;
     EXPECT_TRUE(update(three, two).allowed);
     EXPECT_FALSE(update(job("trainer: {numNodes: 3, image: j}, suspend: true"), two).allowed);

@@ -51,12 +51,25 @@ TEST(yaml, what_follows_a_document_is_not_dropped) {
     EXPECT_EQ(json_of("\"a\" b"), "line 1, column 5: unexpected text after a value");
 }
 
-TEST(yaml, merges_fill_gaps_only) {
-    EXPECT_EQ(json_of("a: &x {k: 1, j: 2}\nb:\n  j: 3\n  <<: *x\n"), R"({"a":{"k":1,"j":2},"b":{"j":3,"k":1}})");
+TEST(yaml, merges_take_the_place_of_what_stands_before) {
+    EXPECT_EQ(json_of("a: &x {k: 1, j: 2}\nb:\n  j: 3\n  <<: *x\n"), R"({"a":{"k":1,"j":2},"b":{"j":2,"k":1}})");
     EXPECT_EQ(json_of("a: &x {k: 1, j: 2}\nb:\n  <<: *x\n  j: 3\n"), R"({"a":{"k":1,"j":2},"b":{"j":3,"k":1}})");
     EXPECT_EQ(json_of("- &x {k: 1}\n- &y {k: 2, z: 1}\n- <<: [*x, *y]\n"), R"([{"k":1},{"k":2,"z":1},{"k":1,"z":1}])");
     EXPECT_EQ(json_of("<<: {a: {b: 1}}\nc: 2\n"), R"({"c":2,"a":{"b":1}})");
+    EXPECT_EQ(json_of("{a: 1, <<: {a: 2, b: 2, c: 2}, b: 3, <<: {c: 4}}"), R"({"a":2,"b":3,"c":4})");
     EXPECT_EQ(json_of("<<: [1]\n"), "line 1, column 1: '<<' takes an object or a list of objects");
+}
+
+TEST(yaml, json_objects_may_follow_each_other) {
+    arena memory;
+    for (const char* text : {R"({"a":1}{"b":2})", "{\"a\":1}\n\n{\"b\":2}\n", "{a: 1} # one\n{b: 2}"}) {
+        const auto list = parse_yaml_stream(memory, text);
+        ASSERT_TRUE(list) << list.error().message;
+        ASSERT_EQ(list->size(), 2U) << text;
+        EXPECT_EQ(to_json(list->front().value) + to_json(list->back().value), R"({"a":1}{"b":2})");
+    }
+    EXPECT_FALSE(parse_yaml_stream(memory, R"({"a":1} x)"));
+    EXPECT_FALSE(parse_yaml_stream(memory, "a: 1\n{b: 2}"));
 }
 
 TEST(yaml, every_json_escape_is_taken) {

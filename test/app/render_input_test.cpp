@@ -86,6 +86,16 @@ TEST(bad_input, is_refused_with_its_path) {
     }
 }
 
+TEST(bad_input, in_metadata_is_refused_as_the_api_server_does) {
+    for (const char* metadata : {"labels: {a b: c}", "labels: {a: c d}", "annotations: {a b: c}", "namespace: A_b",
+                                 "finalizers: [a b]", "ownerReferences: [{kind: Pod}]"}) {
+        const auto r = run({"-f", "-"}, std::string(runtime) + job({}, metadata), true);
+        EXPECT_EQ(r.code, 1) << metadata;
+        EXPECT_TRUE(r.err.contains("metadata." + std::string(metadata).substr(0, std::string(metadata).find(':'))))
+            << r.err;
+    }
+}
+
 TEST(bad_input, of_a_runtime_is_refused_with_its_path) {
     std::string text(runtime);
     text.replace(text.find("image: i"), 8, "image: i, resources: {limits: {cpu: -1}}");

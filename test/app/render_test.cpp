@@ -85,6 +85,39 @@ TEST(render, a_summary_tells_the_topology) {
     }
 }
 
+TEST(render, a_summary_tells_of_every_job) {
+    const auto r = run({"-f", "-", "-o", "summary"}, R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: ClusterTrainingRuntime
+metadata: {name: rt}
+spec:
+  template:
+    spec:
+      replicatedJobs:
+      - name: dataset-initializer
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: dataset-initializer}}
+          spec:
+            template:
+              spec:
+                containers:
+                - {name: side, image: side}
+                - {name: dataset-initializer, image: fetch, volumeMounts: [{name: initializer, mountPath: /w}]}
+      - name: cache
+        replicas: 2
+        template: {spec: {template: {spec: {containers: [{name: c, image: keep, resources: {requests: {cpu: 100m}}}]}}}}
+---
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: job}
+spec: {runtimeRef: {name: rt}, initializer: {dataset: {storageUri: "s3://b"}}}
+)");
+    EXPECT_EQ(r.code, 0) << r.err;
+    EXPECT_TRUE(r.out.contains("(1)\n    image: fetch\n    env STORAGE_URI=s3://b\n  job cache: 2 pods (2 replicas)\n"))
+        << r.out;
+    EXPECT_TRUE(r.out.contains("image: keep\n    requests: cpu=100m\n")) << r.out;
+}
+
 TEST(render, every_example_renders_to_yaml_from_one_folder) {
     const auto r = run({"-f", COTRAIN_EXAMPLES_DIR, "-n", "team"});
     EXPECT_EQ(r.code, 0) << r.err;
@@ -142,6 +175,26 @@ TEST(render, refuses_words_it_does_not_know) {
     EXPECT_TRUE(run({"-f"}).err.contains("-f needs a value"));
     EXPECT_TRUE(run({}).err.contains("nothing to read"));
     EXPECT_TRUE(run({"-f", "-", "-o", "xml"}).err.contains("yaml, json or summary"));
+}
+
+TEST(render, takes_values_behind_an_equals_sign) {
+    const std::vector<std::string_view> words{"--filename=a=b", "-f=c", "--output=json", "--namespace=team"};
+    const auto options = read_render_options(words, false);
+    ASSERT_TRUE(options) << options.error().message;
+    EXPECT_EQ(options->files, (std::vector<std::string>{"a=b", "c"}));
+    EXPECT_EQ(options->format, render_format::json);
+    EXPECT_EQ(options->ns, "team");
+    for (const std::string_view bad : {"--namespace=A_b", "--filename=", "-x=1", "--output=xml"}) {
+        EXPECT_FALSE(read_render_options({{"-f", "a", bad}}, false)) << bad;
+    }
+}
+
+TEST(render, says_that_there_is_nothing_to_render) {
+    const auto r = run({"-f", "-"},
+                       "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata: {name: "
+                       "rt}\nspec: {template: {spec: {}}}\n");
+    EXPECT_EQ(r.code, 0);
+    EXPECT_EQ(r.err, "Warning: no TrainJob among the files: nothing to render\n");
 }
 
 TEST(validate, gives_verdicts_only) {

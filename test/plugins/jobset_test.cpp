@@ -15,6 +15,7 @@ constexpr std::string_view with_initializer = R"(
           spec:
             template:
               spec:
+                initContainers: [{name: prepare, image: p}]
                 containers:
                 - {name: dataset-initializer, image: d, volumeMounts: [{name: initializer, mountPath: /w}]}
       - name: node
@@ -35,7 +36,8 @@ constexpr std::string_view owned =
 TEST(jobset, gets_what_the_job_brings) {
     plan p(runtime_text("mlPolicy: {numNodes: 2}", with_initializer),
            job_text("trainer: {image: mine, args: [], env: [{name: A, value: '1'}, {name: F, valueFrom: {fieldRef: "
-                    "{fieldPath: x, apiVersion: v1}}}, {name: NOVEL, valueFrom: {novel: {deep: 1}}}]}, initializer: "
+                    "{fieldPath: x, apiVersion: v1}}}, {name: NOVEL, valueFrom: {novel: {deep: 1}}}, {name: CPU, "
+                    "valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1}}}]}, initializer: "
                     "{dataset: {storageUri: s3://b, secretRef: {name: s}}}"));
     const api::ref jobs = p.object("JobSet").get({"spec", "replicatedJobs"});
     EXPECT_EQ(jobs.at(0).get("replicas").as_int(), 1);
@@ -52,6 +54,8 @@ TEST(jobset, gets_what_the_job_brings) {
     EXPECT_FALSE(node.get("args"));
     EXPECT_FALSE(node.get("env").at(1).get({"valueFrom", "fieldRef", "apiVersion"}));
     EXPECT_EQ(node.get("env").at(2).get({"valueFrom", "novel", "deep"}).as_int(), 1);  // difference 24
+    const api::ref divisor = node.get("env").at(3).get({"valueFrom", "resourceFieldRef", "divisor"});
+    EXPECT_TRUE(divisor.is_string() && divisor.text() == "1") << api::to_json(divisor);
     EXPECT_EQ(jobs.at(1).get({"template", "spec", "completions"}).as_int(), 2);
 }
 
@@ -135,6 +139,13 @@ INSTANTIATE_TEST_SUITE_P(
                      "spec.runtimePatches"},
         verdict_case{"a_patch_of_no_init_container",
                      PATCH("{name: node, template: {spec: {template: {spec: {initContainers: [{name: gone}]}}}}}"),
+                     "spec.runtimePatches"},
+        verdict_case{"a_container_patched_as_init_container",
+                     PATCH("{name: node, template: {spec: {template: {spec: {initContainers: [{name: side}]}}}}}"),
+                     "spec.runtimePatches"},
+        verdict_case{"an_init_container_patched_as_container",
+                     PATCH("{name: dataset-initializer, template: {spec: {template: {spec: {containers: [{name: prepare"
+                           "}]}}}}}"),
                      "spec.runtimePatches"},
         verdict_case{"env_of_a_reserved_container",
                      PATCH("{name: node, template: {spec: {template: {spec: {containers: [{name: node, env: [{name: "

@@ -129,6 +129,16 @@ podTemplateOverrides: [
     EXPECT_FALSE(i.pod_spec_view(*i.find("first")).contains("tolerations"));
 }
 
+TEST_F(infos, take_an_account_away_by_an_empty_name) {
+    const auto account = [this](std::string_view rest) {
+        const info i = make("podTemplateOverrides: [{targetJobs: [{name: node}], spec: {serviceAccountName: me}}" +
+                            std::string(rest) + "]");
+        return std::string(i.pod_spec_view(*i.find("node")).get("serviceAccountName").as_string());
+    };
+    EXPECT_EQ(account(""), "me");
+    EXPECT_EQ(account(", {targetJobs: [{name: node}], spec: {serviceAccountName: ''}}"), "");
+}
+
 TEST_F(infos, keep_the_runtimes_order_of_jobs) {
     const info i = make(
         "runtimePatches: [{manager: a.b/1, trainingRuntimeSpec: {template: {spec: {replicatedJobs: ["
