@@ -13,6 +13,7 @@
 #include "api/schema/crd.hpp"
 #include "api/schema/metadata.hpp"
 #include "plugins/mpi_keys.hpp"
+#include "runtime/status.hpp"
 
 namespace cotrain::app {
 namespace {
@@ -46,6 +47,14 @@ ref controller_of(ref document) {
     for (const ref owner : document.get({"metadata", "ownerReferences"}).items()) {
         if (owner.get("controller").as_bool(false)) return owner;
     }
+    return {};
+}
+
+// The states in which the operator leaves a job alone.
+std::string idle_reason(const api::train_job& job, const api::train_job* before) {
+    if (runtime::managed_elsewhere(job)) return "spec.managedBy gives it to " + std::string(job.spec.managed_by);
+    if (before != nullptr && before->meta.deleting()) return "it is being deleted";
+    if (before != nullptr && runtime::is_finished(before->status)) return "it has finished";
     return {};
 }
 
@@ -214,7 +223,8 @@ job_plan planner::plan(api::arena& memory, const manifest& m, bool render_too) {
     }
     out.job = std::move(*job);
     const auto old = before ? api::decode_train_job(before) : base::result<api::train_job>{};
-    admission::train_job_review review(memory, out.job, before && old ? &*old : nullptr, framework_, {});
+    const api::train_job* const stored = before && old ? &*old : nullptr;
+    admission::train_job_review review(memory, out.job, stored, framework_, {});
     while (const auto q = review.next()) review.tell(look_up(*q->type, q->ns, q->name));
     append(out.verdict, review.finish());
     if (!out.verdict.accepted() || !render_too) return out;
@@ -223,6 +233,7 @@ job_plan planner::plan(api::arena& memory, const manifest& m, bool render_too) {
         out.verdict.errors.push_back("spec.runtimeRef: Invalid value: " + runtime.error().message);
     } else {
         out.runtime = std::move(*runtime);
+        out.idle = idle_reason(out.job, stored);
         render(memory, *out.runtime, out);
     }
     return out;
@@ -257,12 +268,14 @@ void planner::render(api::arena& memory, const runtime::compiled_runtime& runtim
     seen.children = children;
     seen.job_set = set != observed_.end() && existing ? &*existing : nullptr;
     seen.make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); };
-    auto objects = framework_.new_objects(memory, out.job, runtime, seen);
-    if (!objects) {
-        out.verdict.errors.push_back(objects.error().message);
-        return;
+    if (out.idle.empty()) {
+        auto objects = framework_.new_objects(memory, out.job, runtime, seen);
+        if (!objects) {
+            out.verdict.errors.push_back(objects.error().message);
+            return;
+        }
+        out.objects = std::move(*objects);
     }
-    out.objects = std::move(*objects);
     if (auto info = framework_.runtime_info(memory, out.job, runtime)) out.topology.push_back(std::move(*info));
 }
 

@@ -26,6 +26,7 @@ struct job_plan {
     opinion verdict;
     api::train_job job;
     runtime::object_list objects;
+    std::string idle;  // why the operator would apply nothing, though nothing is wrong
     std::shared_ptr<const runtime::compiled_runtime> runtime;  // what `topology` looks into
     std::vector<runtime::info> topology;                       // one, of a job that can be rendered
 };

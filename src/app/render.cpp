@@ -123,6 +123,10 @@ int render(const render_options& options, const streams& io) {
         const job_plan plan = plans.plan(memory, m, options.format != render_format::none);
         keys = keys || has_keys(plan);
         if (tell(m, plan.verdict)) {
+            if (!plan.idle.empty() && options.format != render_format::summary) {
+                bar.hide();
+                write(io.err, "note: " + m.where + ": nothing is applied for this TrainJob: " + plan.idle + "\n");
+            }
             out.print(memory, plan);
         } else {
             refused = true;

@@ -112,7 +112,8 @@ std::string summarise(api::arena& memory, const job_plan& plan) {
         out.append("    ").append(object.type->kind).append(" ").append(object.name);
         out.append(" (").append(std::to_string(object.json.size())).append(" bytes)\n");
     }
-    if (plan.objects.empty()) out.append("    none: what is there stays as it is\n");
+    if (plan.objects.empty())
+        out.append("    none: ").append(plan.idle.empty() ? "what is there stays as it is" : plan.idle).append("\n");
     return out;
 }
 

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -194,6 +195,26 @@ TEST(observed, a_running_jobs_set_is_left_alone_and_its_snapshot_used) {
         std::string(owner) + "spec: {suspend: false}\n");
     const auto none = run({"-f", "-", "--observed", running.path(), "-o", "summary"}, input);
     EXPECT_FALSE(none.out.contains("JobSet job (")) << none.out << none.err;
+}
+
+TEST(observed, nothing_is_applied_for_jobs_that_the_operator_leaves_alone) {
+    const auto elsewhere =
+        run({"-f", "-", "-o", "json"}, std::string(runtime) + job("managedBy: kueue.x-k8s.io/multikueue"));
+    EXPECT_EQ(elsewhere.code, 0) << elsewhere.err;
+    EXPECT_EQ(elsewhere.out, "{\"apiVersion\":\"v1\",\"kind\":\"List\",\"items\":[]}\n");
+    EXPECT_TRUE(elsewhere.err.contains("managedBy")) << elsewhere.err;
+    for (const auto& [metadata, status, why] : std::initializer_list<std::array<std::string, 3>>{
+             {"uid: u",
+              "status: {conditions: [{type: Failed, status: 'True', reason: r, message: m, lastTransitionTime: "
+              "'2026-01-01T00:00:00Z'}]}",
+              "none: it has finished"},
+             {"uid: u, deletionTimestamp: '2026-01-01T00:00:00Z', finalizers: [a/b]", "",
+              "none: it is being deleted"}}) {
+        const scratch_file known(job({}, metadata) + status + "\n");
+        const auto r = run({"-f", "-", "-o", "summary", "--observed", known.path()}, std::string(runtime) + job({}));
+        EXPECT_EQ(r.code, 0) << r.err;
+        EXPECT_TRUE(r.out.contains(why)) << r.out;
+    }
 }
 
 TEST(observed, an_update_is_judged_by_what_it_changes) {
