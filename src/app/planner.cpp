@@ -175,18 +175,28 @@ ref planner::with_identity(api::arena& memory, ref document) const {
     return out;
 }
 
+// What was observed under the names that children of a job have: its own, or its own and a suffix.
+template <class F>
+void planner::each_child(std::string_view ns, std::string_view job, const F& visit) const {
+    for (const auto* type : child_types) {
+        std::string own = key(type->api_version, type->kind, ns, job);
+        if (const auto found = observed_.find(own); found != observed_.end()) visit(*type, found->second);
+        own += '-';
+        for (auto each = observed_.lower_bound(own); each != observed_.end() && each->first.starts_with(own); ++each)
+            visit(*type, each->second);
+    }
+}
+
 // Files have no uids; children that exist know the one of their TrainJob.
 std::string planner::uid_from_children(ref job) const {
     const auto name = job.get({"metadata", "name"}).as_string();
-    const auto ns = namespace_of(job);
-    for (const auto& [k, child] : observed_) {
+    std::string uid;
+    each_child(namespace_of(job), name, [&](const api::resource_type&, ref child) {
         const ref owner = controller_of(child);
-        if (owner.get("kind").as_string() == names::train_job_kind && owner.get("name").as_string() == name &&
-            namespace_of(child) == ns) {
-            return std::string(owner.get("uid").as_string());
-        }
-    }
-    return {};
+        const bool of_job = owner.get("kind").as_string() == names::train_job_kind;
+        if (uid.empty() && of_job && owner.get("name").as_string() == name) uid = owner.get("uid").as_string();
+    });
+    return uid;
 }
 
 // Files and what was observed stand for the cluster.
@@ -251,17 +261,12 @@ base::result<planner::compiled> planner::runtime_for(const api::train_job& job, 
 void planner::render(api::arena& memory, const runtime::compiled_runtime& runtime, job_plan& out) const {
     runtime::observed seen;
     std::vector<runtime::observed_child> children;
-    for (const auto& [k, child] : observed_) {
-        if (namespace_of(child) != out.job.meta.ns) continue;
-        for (const auto* type : child_types) {
-            if (child.get("kind").as_string() != type->kind || child.get("apiVersion").as_string() != type->api_version)
-                continue;
-            const auto owner = controller_of(child).get("uid").as_string();
-            const bool ours = !owner.empty() && owner == out.job.meta.uid;
-            children.push_back({type, child.get({"metadata", "name"}).as_string(),
-                                ours ? runtime::child_state::ours : runtime::child_state::foreign});
-        }
-    }
+    each_child(out.job.meta.ns, out.job.meta.name, [&](const api::resource_type& type, ref child) {
+        const auto owner = controller_of(child).get("uid").as_string();
+        const bool ours = !owner.empty() && owner == out.job.meta.uid;
+        children.push_back({&type, child.get({"metadata", "name"}).as_string(),
+                            ours ? runtime::child_state::ours : runtime::child_state::foreign});
+    });
     const auto set =
         observed_.find(key(names::job_set.api_version, names::job_set.kind, out.job.meta.ns, out.job.meta.name));
     const auto existing = set == observed_.end() ? base::result<api::job_set>{} : api::decode_job_set(set->second);

@@ -64,6 +64,8 @@ class planner {
     void put(std::vector<manifest>& list, std::map<std::string, std::size_t>& places, const manifest& m);
     [[nodiscard]] judged judge(api::arena& memory, api::ref document, api::ref before) const;
     [[nodiscard]] api::ref with_identity(api::arena& memory, api::ref document) const;
+    template <class F>
+    void each_child(std::string_view ns, std::string_view job, const F& visit) const;
     [[nodiscard]] std::string uid_from_children(api::ref job) const;
     [[nodiscard]] admission::answer look_up(const api::resource_type& type, std::string_view ns,
                                             std::string_view name) const;

@@ -2,6 +2,7 @@
 #include "plugins/xgboost.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "api/names.hpp"
@@ -16,7 +17,10 @@ base::result<> xgboost::enforce_ml_policy(runtime::info& i, const api::train_job
     runtime::scale_trainer(i, job);
     runtime::container trainer = i.trainer_container();
     if (!trainer) return {};
-    const std::int64_t per_node = std::max<std::int64_t>(runtime::gpus_of(i.trainer_resources()), 1);
+    // Quantities may be beyond all machines: the product is to stay a number.
+    constexpr std::int64_t workers_per_node_max = std::numeric_limits<std::int32_t>::max();
+    const std::int64_t per_node =
+        std::clamp<std::int64_t>(runtime::gpus_of(i.trainer_resources()), 1, workers_per_node_max);
     trainer.put_env(names::env_xgboost_uri, i.master_address());
     trainer.put_env(names::env_xgboost_port, names::trainer_port_text);
     trainer.put_env_field(names::env_xgboost_task, names::completion_index_field);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <string>
 #include <vector>
@@ -10,8 +11,9 @@
 #include "admission/cluster.hpp"
 #include "api/schema/check.hpp"
 #include "api/schema/crd.hpp"
-#include "plugins/golden/golden_case.hpp"
-#include "plugins/golden/golden_world.hpp"
+#include "support/golden/golden_case.hpp"
+#include "support/golden/golden_steps.hpp"
+#include "support/golden/golden_world.hpp"
 
 namespace cotrain::golden {
 namespace {
@@ -65,45 +67,26 @@ class player {
    public:
     explicit player(const std::string& name) : case_(name), world_(memory_) {}
 
-    void play() {
-        int number = 0;
-        for (const ref step : case_.steps.items()) {
-            char prefix[16];
-            std::snprintf(prefix, sizeof prefix, "%02d", ++number);
-            run(step, prefix);
-            world_.reconcile_all();
+    void play() { play_steps(case_, *this); }
+
+    void apply(ref document, const std::string& key) { settle(judge(world_.admit(document), {}), key); }
+    void change(ref patch, const target& what, const std::string& key) {
+        const ref before = world_.find(what.kind, what.name);
+        ASSERT_TRUE(before) << key;
+        const ref after = world_.patched(before, patch);
+        if (what.subresource.empty()) {
+            settle(judge(after, before), key);
+        } else {
+            world_.store(after);
         }
     }
+    void remove(const target& what) { world_.remove(what.kind, what.name); }
+    void pass(std::chrono::milliseconds) {}
+    void ended(ref, const std::string&) { world_.reconcile_all(); }
 
     int verdicts = 0;
 
    private:
-    void run(ref step, const std::string& prefix) {
-        char letter = 'a';
-        for (const ref document : step.get("apply").items()) {
-            const auto [kind, name] = world::key_of(document);
-            const std::string key = prefix + " " + letter++ + " apply " + kind + " " + name;
-            settle(judge(world_.admit(document), {}), key);
-        }
-        const std::string kind(step.get("kind").as_string());
-        const std::string name(step.get("name").as_string());
-        const std::string part(step.get("subresource").as_string());
-        if (const ref patch = step.get("patch")) {
-            const ref before = world_.find(kind, name);
-            ASSERT_TRUE(before) << kind << " " << name;
-            const ref after = world_.patched(before, patch);
-            const std::string key = prefix + " patch " + kind + " " + name;
-            if (part.empty()) {
-                settle(judge(after, before), key);
-            } else {
-                world_.store(after);
-            }
-        }
-        if (const ref gone = step.get("delete")) {
-            world_.remove(std::string(gone.get("kind").as_string()), std::string(gone.get("name").as_string()));
-        }
-    }
-
     static std::optional<admission::hook> validator_of(std::string_view kind) {
         if (kind == "TrainJob") return admission::hook::validate_train_job;
         if (kind == "TrainingRuntime") return admission::hook::validate_training_runtime;

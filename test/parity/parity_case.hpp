@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "parity/parity_stage.hpp"
-#include "plugins/golden/golden_case.hpp"
-#include "plugins/golden/golden_compare.hpp"
-#include "plugins/golden/golden_normal.hpp"
+#include "support/golden/golden_case.hpp"
+#include "support/golden/golden_compare.hpp"
+#include "support/golden/golden_normal.hpp"
 
 namespace cotrain::parity {
 

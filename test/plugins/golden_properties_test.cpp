@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "golden/golden_case.hpp"
 #include "plugins/builtin.hpp"
 #include "plugins/mpi_keys.hpp"
 #include "runtime/normalise.hpp"
+#include "support/golden/golden_case.hpp"
 
 namespace cotrain::golden {
 namespace {

@@ -34,6 +34,9 @@ TEST(xgboost, counts_a_worker_per_gpu) {
     EXPECT_EQ(p.env("DMLC_TRACKER_URI", "worker"), "job-worker-0-0.mesh");
     plan cpus(runtime_text("mlPolicy: {xgboost: {}}"), job_text("trainer: {numNodes: 5}"));
     EXPECT_EQ(cpus.env("DMLC_NUM_WORKER"), "5");
+    plan many(runtime_text("mlPolicy: {xgboost: {}}"),
+              job_text("trainer: {numNodes: 4, resourcesPerNode: {limits: {nvidia.com/gpu: 8E}}}"));
+    EXPECT_EQ(many.env("DMLC_NUM_WORKER"), "8589934588");
 }
 
 TEST(xgboost, refuses_its_own_variables) {

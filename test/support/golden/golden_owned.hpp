@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "api/json.hpp"
-#include "golden_normal.hpp"
+#include "support/golden/golden_normal.hpp"
 
 namespace cotrain::golden {
 

@@ -14,7 +14,7 @@
 #include "api/edit.hpp"
 #include "api/json.hpp"
 #include "api/yaml.hpp"
-#include "golden_case.hpp"
+#include "support/golden/golden_case.hpp"
 
 namespace cotrain::golden {
 
