@@ -186,11 +186,12 @@ base::result<ref> merger::lists(ref original, ref patch, const field_info* field
     if (field == nullptr || field->rule == list_rule::replace) return patch;
     if (original.empty() && patch.empty()) return original;
     if (field->rule == list_rule::by_key) return keyed_lists(original, patch, *field);
+    item_list all = to_list(original);
+    all.insert(all.end(), patch.items().begin(), patch.items().end());
+    const item_places places(all, {});
     item_list merged;
-    for (const ref list : {original, patch}) {
-        for (const ref item : list.items()) {
-            if (std::ranges::none_of(merged, [&](ref m) { return equal(m, item); })) merged.push_back(item);
-        }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+        if (places.find(all[i]) == i) merged.push_back(all[i]);
     }
     return array(ordered(merged, to_list(patch), to_list(original), {}));
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/merge.hpp"
+#include "runtime/merge_order.hpp"
 #include "runtime/normalise.hpp"
 #include "runtime/schema.hpp"
 
@@ -25,14 +26,16 @@ ref overlay(api::arena& memory, ref below, ref above) {
 
 // Jobs that the patch brought along stand behind those of the runtime.
 ref in_order(api::arena& memory, ref jobs, ref order) {
-    const auto place = [&](ref job) {
-        return order.index_by("name", job.get("name").as_string()).value_or(order.size());
-    };
-    if (std::ranges::is_sorted(jobs.items(), {}, place)) return jobs;
-    std::vector<ref> sorted(jobs.items().begin(), jobs.items().end());
-    std::ranges::stable_sort(sorted, {}, place);
+    const item_list before(order.items().begin(), order.items().end());
+    const item_places places(before, "name");
+    std::vector<std::pair<std::size_t, ref>> placed;
+    placed.reserve(jobs.size());
+    for (const ref job : jobs.items()) placed.emplace_back(places.find(job).value_or(order.size()), job);
+    const auto place = [](const auto& p) { return p.first; };
+    if (std::ranges::is_sorted(placed, {}, place)) return jobs;
+    std::ranges::stable_sort(placed, {}, place);
     editor out = editor::array(memory);
-    for (const ref job : sorted) out.append(job);
+    for (const auto& [_, job] : placed) out.append(job);
     return out;
 }
 

@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <ostream>
+#include <random>
+#include <string>
 
 #include "documents.hpp"
+#include "runtime/merge_order.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -207,6 +212,51 @@ TEST(merge, again_changes_nothing) {
     const auto twice = strategic_merge(memory, *once, patch, schema::pod_spec);
     ASSERT_TRUE(twice);
     EXPECT_EQ(api::to_json(*twice), text);
+}
+
+// Anybody who may make a runtime can make such lists.
+TEST(merge, of_long_lists_takes_no_square_of_time) {
+    constexpr int items = 100'000;
+    std::string list = "{'volumes':[";
+    for (int i = 0; i < items; ++i) {
+        list.append(i == 0 ? "" : ",").append("{'name':'v").append(std::to_string(i)).append("'}");
+    }
+    api::arena memory;
+    const auto original = document(memory, list + "]}");
+    const auto merged =
+        strategic_merge(memory, original, document(memory, "{'volumes':[{'name':'new'},{'name':'v7','emptyDir':{}}]}"),
+                        schema::pod_spec);
+    ASSERT_TRUE(merged) << merged.error().message;
+    const auto volumes = merged->get("volumes").items();
+    ASSERT_EQ(volumes.size(), items + 1U);
+    EXPECT_EQ(volumes[0].get("name").as_string(), "new");
+    EXPECT_TRUE(volumes[8].contains("emptyDir"));
+    EXPECT_EQ(volumes[items].get("name").as_string(), "v99999");
+}
+
+TEST(merge, finds_items_of_long_lists_as_of_short_ones) {
+    api::arena memory;
+    std::mt19937 random(7);
+    const auto item = [&] {
+        static constexpr std::array<const char*, 8> texts{"'a'", "80", "80.5", "8e1", "true", "-1", "'80'", "'b'"};
+        const unsigned which = random() % 40;
+        if (which == 39) return document(memory, "{'other':1}");
+        return document(memory, "{'k':" + (which < 8 ? texts[which] : std::to_string(which * 3)) + "}");
+    };
+    for (int round = 0; round < 50; ++round) {
+        item_list list;
+        for (int i = 0; i < 60; ++i) list.push_back(item());
+        const item_places places(list, "k");
+        for (int i = 0; i < 40; ++i) {
+            const api::ref wanted = item();
+            const auto same = [&](api::ref other) { return same_item(wanted, other, "k"); };
+            const auto first = std::ranges::find_if(list, same);
+            const auto found = places.find(wanted);
+            ASSERT_EQ(found.has_value(), first != list.end()) << sorted(wanted);
+            if (!found) continue;
+            EXPECT_EQ(*found, static_cast<std::size_t>(first - list.begin())) << sorted(wanted);
+        }
+    }
 }
 
 }  // namespace
