@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/edit.hpp"
+#include "runtime/merge_maps.hpp"
 #include "runtime/merge_order.hpp"
 
 namespace cotrain::runtime {
@@ -137,6 +138,12 @@ base::result<ref> merger::objects(ref original, ref patch, const type_info* type
         if (directive.as_string() == "replace") return cleaned(patch);
         if (directive.as_string() == "delete") return ref::empty_object();
         if (directive.as_string() != "merge") return bad("$patch must be replace, merge or delete");
+    }
+    const auto plain = [](const api::member& m) {
+        return !m.value.is_null() && !m.value.is_container() && !is_directive(m.key());
+    };
+    if (type == nullptr && original.is_object() && std::ranges::all_of(patch.members(), plain)) {
+        return joined(memory_, original, patch);
     }
     editor target = original.is_object() ? editor::of(memory_, original) : editor::object(memory_);
     if (auto done = retain(target, patch); !done) return done;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "runtime/merge.hpp"
+#include "runtime/merge_maps.hpp"
 #include "runtime/merge_order.hpp"
 #include "runtime/normalise.hpp"
 #include "runtime/schema.hpp"
@@ -15,14 +16,6 @@ namespace {
 
 using api::editor;
 using api::ref;
-
-ref overlay(api::arena& memory, ref below, ref above) {
-    if (above.empty()) return below;
-    if (below.empty()) return above;
-    editor both = editor::of(memory, below);
-    for (const auto& m : above.members()) both.set(m.key(), m.value);
-    return both;
-}
 
 // Jobs that the patch brought along stand behind those of the runtime.
 ref in_order(api::arena& memory, ref jobs, ref order) {
@@ -57,8 +50,8 @@ void drop_empty_accounts(editor jobs, ref patch_jobs) {
 base::result<> apply_runtime_patch(api::arena& memory, patched_template& now, const api::runtime_patch& patch,
                                    const std::string& path) {
     const ref wanted = patch.training_runtime_spec.get("template");
-    now.labels = overlay(memory, now.labels, wanted.get({"metadata", "labels"}));
-    now.annotations = overlay(memory, now.annotations, wanted.get({"metadata", "annotations"}));
+    now.labels = joined(memory, now.labels, wanted.get({"metadata", "labels"}));
+    now.annotations = joined(memory, now.annotations, wanted.get({"metadata", "annotations"}));
     const ref spec = wanted.get("spec");
     if (!spec.is_object()) return {};
     const auto normal = normalise(memory, spec, schema::job_set_spec_patch, path);

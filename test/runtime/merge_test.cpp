@@ -234,6 +234,27 @@ TEST(merge, of_long_lists_takes_no_square_of_time) {
     EXPECT_EQ(volumes[items].get("name").as_string(), "v99999");
 }
 
+TEST(merge, of_large_maps_takes_no_square_of_time) {
+    const auto map = [](int from, int to) {
+        std::string text = "{'nodeSelector':{";
+        for (int i = from; i < to; ++i) {
+            text.append(i == from ? "" : ",").append("'k").append(std::to_string(i)).append("':'");
+            text.append(std::to_string(from)).append("'");
+        }
+        return text + "}}";
+    };
+    api::arena memory;
+    const auto merged = strategic_merge(memory, document(memory, map(0, 100'000)),
+                                        document(memory, map(99'999, 200'000)), schema::pod_spec);
+    ASSERT_TRUE(merged) << merged.error().message;
+    const auto members = merged->get("nodeSelector").members();
+    ASSERT_EQ(members.size(), 200'000U);
+    EXPECT_EQ(members[99'999].key(), "k99999");
+    EXPECT_EQ(members[99'999].value.as_string(), "99999");
+    EXPECT_EQ(members[99'998].value.as_string(), "0");
+    EXPECT_EQ(members[199'999].key(), "k199999");
+}
+
 TEST(merge, finds_items_of_long_lists_as_of_short_ones) {
     api::arena memory;
     std::mt19937 random(7);
