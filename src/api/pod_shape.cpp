@@ -21,8 +21,7 @@ void check_quantities(const place& resources, std::string_view key) {
     const place list = resources.object(key);
     for (const member& m : list.value().members()) {
         if (m.value.is_null()) continue;
-        const place amount = list.member(m.key());
-        if (auto q = quantity::parse(m.value); !q) amount.mistake(q.error().message);
+        if (auto q = quantity::parse(m.value); !q) list.member(m.key()).mistake(q.error().message);
     }
 }
 

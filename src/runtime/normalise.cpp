@@ -5,6 +5,7 @@
 
 #include "api/edit.hpp"
 #include "api/quantity.hpp"
+#include "api/tree_builder.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -45,18 +46,20 @@ base::result<ref> normaliser::amount(ref value) {
 base::result<ref> normaliser::amounts(ref map) {
     if (!map.is_object()) return map;
     if (map.empty()) return ref{};
-    editor changed;
+    api::tree_builder all(memory_);
+    const std::size_t mark = all.mark();
+    bool changed = false;
     const std::size_t above = path_.size();
     for (const auto& m : map.members()) {
         path_.append("[").append(m.key()).append("]");
         const auto after = amount(m.value);
         if (!after) return after;
         path_.resize(above);
-        if (after->same(m.value)) continue;
-        if (!changed) changed = editor::of(memory_, map);
-        changed.set(m.key(), *after);
+        changed = changed || !after->same(m.value);
+        all.push(m.name);
+        all.push(*after);
     }
-    return changed ? changed.view() : map;
+    return changed ? all.close(api::kind::object, mark) : map;
 }
 
 base::result<ref> normaliser::list(ref items, const field_info& field) {

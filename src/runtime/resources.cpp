@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "api/edit.hpp"
+#include "api/tree_builder.hpp"
 #include "runtime/merge.hpp"
 #include "runtime/normalise.hpp"
 #include "runtime/schema.hpp"
@@ -12,7 +12,6 @@
 namespace cotrain::runtime {
 namespace {
 
-using api::editor;
 using api::quantity;
 using api::ref;
 
@@ -100,9 +99,13 @@ void resource_list::multiply(std::int64_t factor) {
 }
 
 ref resource_list::document(api::arena& memory) const {
-    editor out = editor::object(memory);
-    for (const auto& [name, amount] : entries_) out.set(name, amount.to_string());
-    return out;
+    api::tree_builder out(memory);
+    const std::size_t mark = out.mark();
+    for (const auto& [name, amount] : entries_) {
+        out.push(ref::make_string(memory.copy(name)));
+        out.push(ref::make_plain_string(memory.copy(amount.to_string())));
+    }
+    return out.close(api::kind::object, mark);
 }
 
 base::result<ref> merge_resources(api::arena& memory, ref base, ref over, std::string_view path) {

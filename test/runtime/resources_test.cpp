@@ -106,5 +106,23 @@ TEST(resources, a_jobs_resources_lie_over_the_templates) {
                                       "'claims':[{'name':'b'},{'name':'a'}]}"));
 }
 
+TEST(resources, many_of_them_are_normalised_and_written_in_order) {
+    std::string text = "{'limits':{";
+    for (int i = 0; i < 1000; ++i) {
+        text.append(i == 0 ? "" : ",").append("'r").append(std::to_string(1999 - i)).append("':'1024Ki'");
+    }
+    api::arena memory;
+    const auto merged = merge_resources(memory, {}, document(memory, text + "}}"), "path");
+    ASSERT_TRUE(merged) << merged.error().message;
+    EXPECT_EQ(merged->get({"limits", "r1500"}).as_string(), "1Mi");
+    resource_list sum;
+    for (const auto& m : merged->get("limits").members()) sum.set(m.key(), *api::quantity::parse(m.value));
+    const api::ref written = sum.document(memory);
+    ASSERT_EQ(written.size(), 1000U);
+    EXPECT_EQ(written.members().front().key(), "r1000");
+    EXPECT_EQ(written.members().back().value.as_string(), "1Mi");
+    EXPECT_EQ(resource_list{}.document(memory).size(), 0U);
+}
+
 }  // namespace
 }  // namespace cotrain::runtime
