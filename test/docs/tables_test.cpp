@@ -1,6 +1,7 @@
 // The tables of docs/ against what they are about: the API's schema, and the phases of the built-in plugins.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -52,6 +53,19 @@ TEST(docs, every_field_of_spec_is_told_with_its_default) {
         EXPECT_EQ(told[path], f) << path << ": default is '" << f.fallback << "', required " << f.required;
     }
     for (const auto& [path, f] : told) EXPECT_TRUE(wanted.contains(path)) << path << " is no field";
+}
+
+TEST(docs, every_difference_has_a_test_that_exists) {
+    int number = 0;
+    for (const auto& row : table(read("differences.md"), "nr")) {
+        EXPECT_EQ(row.at(0), std::to_string(++number));
+        const std::string& test = row.at(3);
+        const std::size_t colon = test.find(": ");
+        ASSERT_NE(colon, std::string::npos) << test;
+        const auto file = std::filesystem::path(COTRAIN_SOURCE_DIR) / "test" / (test.substr(0, colon) + ".cpp");
+        EXPECT_TRUE(read_text(file).contains(", " + test.substr(colon + 2) + ") {")) << test;
+    }
+    EXPECT_EQ(number, 30);
 }
 
 template <class P>
