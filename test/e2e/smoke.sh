@@ -95,5 +95,5 @@ check_metrics() {
   address=$(of_operator get pods -l app.kubernetes.io/component=manager -o 'jsonpath={.items[0].status.podIP}')
   curl -sfk "https://$address:8443/metrics" >"$state/log" || fail 'metrics: no answer over the pod network'
   lines 1 '^cotrain_apply_total\{kind="JobSet",result="applied"\} [1-9]' 'metrics: applied JobSets'
-  lines 1 '^cotrain_jobset_ready_seconds_count [1-9]' 'metrics: JobSets that became ready'
+  lines 1 '^cotrain_jobset_ready_seconds_count\{until="ready"\} [1-9]' 'metrics: JobSets that became ready'
 }
