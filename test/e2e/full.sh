@@ -22,7 +22,6 @@ open_mpi() {
   remove "$name"
 }
 check_open_mpi() {
-  import "$images/openmpi4.tar"
   open_mpi cotrain.test/train:1 5 false mpi5-apart
   open_mpi cotrain.test/openmpi4:1 4 true mpi4
   open_mpi cotrain.test/openmpi4:1 4 false mpi4-apart

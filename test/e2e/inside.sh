@@ -6,6 +6,9 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
 . "$e2e/node.sh"
 . "$e2e/jobs.sh"
 . "$e2e/smoke.sh"
+. "$e2e/full.sh"
+. "$e2e/life.sh"
+. "$e2e/around.sh"
 state=$COTRAIN_E2E_STATE kube_bin=$COTRAIN_E2E_KUBE node_bin=$COTRAIN_E2E_NODE images=$COTRAIN_E2E_IMAGES helm_program=$COTRAIN_E2E_HELM
 
 # What there is to see after a failure.
@@ -32,16 +35,25 @@ hold() {
 }
 trap explain EXIT
 
-mkdir -p "$state/shared"
-start_node
-say "node ready after $SECONDS s"
-import "$images/kubectl.tar"
-operator_reference=$(tar -xOf "$COTRAIN_E2E_OPERATOR" index.json | grep -o '"io.containerd.image.name": *"[^"]*' | sed 's/.*"//')
-import "$COTRAIN_E2E_OPERATOR"
-install_operator
-import "$images/train.tar"
-say "images imported after $SECONDS s"
-check_torch
-check_mpi
-check_suspend
-check_metrics
+main() {
+  mkdir -p "$state/shared"
+  start_node
+  say "node ready after $SECONDS s"
+  import "$images/kubectl.tar"
+  operator_reference=$(tar -xOf "$COTRAIN_E2E_OPERATOR" index.json | grep -o '"io.containerd.image.name": *"[^"]*' | sed 's/.*"//')
+  import "$COTRAIN_E2E_OPERATOR"
+  install_operator
+  import "$images/train.tar"
+  say "images imported after $SECONDS s"
+  check_torch
+  check_mpi
+  check_suspend
+  check_metrics
+  [ "$COTRAIN_E2E_EXTENT" = full ] || return 0
+  import "$images/openmpi4.tar"
+  import "$images/more.tar"
+  for each in plain open_mpi hydra jax xgboost initializers seeds gang failing deadline deleted pod_killed operator_killed two_replicas progress sdk; do
+    "check_$each"
+  done
+}
+main

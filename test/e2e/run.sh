@@ -34,7 +34,9 @@ fi
 kube_bin=$("$top/test/controlplane/build.sh" base jobset | tail -n 1)
 definitions=$("$top/test/controlplane/build.sh" path | tail -n 1)
 helm=$("$top/test/deploy/build.sh" | tail -n 1)
-node_bin=$("$e2e/node/build.sh" | tail -n 1)
+node_bin=$("$e2e/build.sh" node | tail -n 1)
+gang_bin=
+[ $extent = smoke ] || gang_bin=$("$e2e/build.sh" gang | tail -n 1)
 images=$("$e2e/image/build.sh" $extent "$kube_bin/kubectl" | tail -n 1)
 say "everything is built after $SECONDS s"
 
@@ -59,7 +61,7 @@ trap 'exit 143' TERM HUP
 prepare_host
 
 export COTRAIN_E2E_STATE=$state COTRAIN_E2E_KUBE=$kube_bin COTRAIN_E2E_NODE=$node_bin COTRAIN_E2E_IMAGES=$images \
-  COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_EXTENT=$extent
+  COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_EXTENT=$extent COTRAIN_E2E_GANG=$gang_bin
 api=$state/api
 inside "$kube_bin/controlplane" exec --dir "$api" --address $node_address --with kcm,scheduler,jobset \
   --crds "$definitions/podgroup-scheduler-plugins.yaml" \

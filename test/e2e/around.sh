@@ -1,0 +1,90 @@
+# What stands around jobs: the seeds' dialect, gangs, progress reports, the Kubeflow SDK. Sourced.
+
+# resource NAME COUNT: what a device plugin would say of the node
+resource() {
+  kube patch node $node --subresource=status --type=merge -p "{\"status\":{\"capacity\":{\"$1\":\"$2\"},\"allocatable\":{\"$1\":\"$2\"}}}" >/dev/null
+  until_true 60 "the node has $2 $1" node_has "$1" "$2"
+}
+node_has() { [ "$(kube get node $node -o "jsonpath={.status.allocatable['${1//./\\.}']}")" = "$2" ]; }
+
+check_seeds() {
+  local began seconds ranks
+  ranks=$((4 * $(nproc)))
+  "$node_bin/ctr" -a "$state/containerd.sock" -n k8s.io images tag $train_image docker.io/pytorch/pytorch:2.0.0 >/dev/null
+  resource nvidia.com/gpu 32
+  began=$(now)
+  create seeds
+  until_true 60 'seeds: the PodGroup' of_team get podgroups.scheduling.x-k8s.io pytorch-distributed
+  equals "$(of_team get podgroups.scheduling.x-k8s.io pytorch-distributed -o 'jsonpath={.spec.minMember} {.spec.scheduleTimeoutSeconds} {.spec.minResources.nvidia\.com/gpu}')" '4 300 32' 'seeds: the PodGroup'
+  await pytorch-distributed Complete 300
+  seconds=$(since "$began")
+  logs_of pytorch-distributed
+  different $ranks "rank=[0-9]+/$ranks node=[0-3]\$" 'seeds: ranks'
+  different 4 'node=[0-3]$' 'seeds: nodes'
+  row "the seeds' TrainJob, 4 nodes × 8 GPUs" 'torchrun' "unchanged YAML with args; $ranks ranks (one for each CPU, there being no real GPU) on 4 nodes; PodGroup of 4" "$seconds" "$(pods_of pytorch-distributed)"
+  remove pytorch-distributed
+}
+
+start_gang_scheduler() {
+  cat >"$state/gang.yaml" <<TEXT
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+leaderElection: {leaderElect: false}
+clientConnection: {kubeconfig: $KUBECONFIG}
+profiles:
+- schedulerName: gang
+  plugins:
+    queueSort: {disabled: [{name: "*"}], enabled: [{name: Coscheduling}]}
+    multiPoint: {enabled: [{name: Coscheduling}]}
+TEXT
+  daemon gang "$COTRAIN_E2E_GANG/e2e-gang" --config "$state/gang.yaml" --secure-port=0
+}
+both_wait() { [ "$(of_team get pods -l jobset.sigs.k8s.io/jobset-name=gang -o 'jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}')" = 'Unschedulable Unschedulable' ]; }
+
+check_gang() {
+  local began seconds
+  start_gang_scheduler
+  resource cotrain.test/slot 3
+  create gang
+  until_true 90 'gang: both Pods wait, though there is room for one' both_wait
+  equals "$(of_team get pods -l jobset.sigs.k8s.io/jobset-name=gang -o 'jsonpath={.items[*].spec.nodeName}')" '' 'gang: where the Pods are'
+  began=$(now)
+  resource cotrain.test/slot 4
+  await gang Complete 180
+  seconds=$(since "$began")
+  until_true 30 'gang: the PodGroup goes with the job' no_pod_group gang
+  row 'plain, gang of 2' "scheduler-plugins $(awk '/scheduler-plugins v/ { print $2 }' "$e2e/gang/go.mod")" 'neither Pod starts while only one has room; both do when there is room for both (seconds: since then)' "$seconds" 2
+  remove gang
+}
+no_pod_group() { ! of_team get podgroups.scheduling.x-k8s.io "$1" 2>"$state/gone" && grep -q NotFound "$state/gone"; }
+
+check_progress() {
+  local began seconds
+  release upgrade --reuse-values --set manager.config.featureGates.TrainJobStatus=true
+  began=$(now)
+  create progress
+  await progress Complete 180
+  seconds=$(since "$began")
+  logs_of progress
+  lines 1 '^without a token: 403$' 'progress: without a token'
+  lines 1 '^with it: 200$' 'progress: with the token'
+  equals "$(field progress '{.status.trainerStatus.progressPercentage} {.status.trainerStatus.metrics[0].name}={.status.trainerStatus.metrics[0].value}')" '42 loss=0.25' 'progress: the status'
+  row 'torch, progress reports' '' 'with the projected token 200 and 42 % in the status; with another 403' "$seconds" "$(pods_of progress)"
+  remove progress
+}
+
+check_sdk() {
+  local began seconds found
+  began=$(now)
+  create sdk
+  until_true 300 'sdk: its Pod ends' pod_ended sdk
+  seconds=$(since "$began")
+  of_team logs sdk >"$state/log"
+  equals "$(of_team get pod sdk -o 'jsonpath={.status.phase}')" Succeeded "sdk: $(tail -n 3 "$state/log")"
+  different 1 'sdk=[0-9.]+ status=Complete nodes=2 listed=True' 'sdk: what it sees'
+  different 1 'sdk rank=0/2' 'sdk: the log of the first node'
+  found=$(grep -oE 'sdk=[0-9.]+' "$state/log")
+  row 'torch, made by the SDK' "Kubeflow SDK ${found#sdk=}" 'runtime found; job made, waited for, listed, its log read, deleted' "$seconds" 2
+  of_team delete pod sdk --wait=false >/dev/null
+}
+pod_ended() { case $(of_team get pod "$1" -o 'jsonpath={.status.phase}') in Succeeded | Failed) ;; *) false ;; esac; }
