@@ -11,6 +11,9 @@ namespace names = api::names;
 
 constexpr std::string_view hostfile_path = "/etc/mpi/hostfile";
 constexpr std::string_view ssh_args = "-o ConnectionAttempts=10";
+// Hydra tells the nodes where its launcher is: by the host's short name, which no other Pod can look up, unless there
+// is an interface whose address it may tell instead. This is what container runtimes call a Pod's.
+constexpr std::string_view pod_interface = "eth0";
 
 void put_open_mpi(runtime::container& launcher, const std::string& slots) {
     launcher.put_env(names::env_ompi_hostfile, hostfile_path);
@@ -35,10 +38,12 @@ void put_launcher_env(runtime::container& launcher, api::mpi_implementation impl
             launcher.put_env_default("I_MPI_HYDRA_HOST_FILE", hostfile_path);
             launcher.put_env_default("I_MPI_HYDRA_BOOTSTRAP", "ssh");
             launcher.put_env_default("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", ssh_args);
+            launcher.put_env_default("I_MPI_HYDRA_IFACE", pod_interface);
             launcher.put_env_default("I_MPI_PERHOST", text);
             break;
         case api::mpi_implementation::mpich:
             launcher.put_env_default("HYDRA_HOST_FILE", hostfile_path);
+            launcher.put_env_default("HYDRA_IFACE", pod_interface);
             launcher.put_env_default("HYDRA_LAUNCHER", "ssh");
             launcher.put_env_default("HYDRA_LAUNCH_EXTRA_ARGS", ssh_args);
             launcher.put_env_default("HYDRA_LAUNCHER_EXTRA_ARGS", ssh_args);

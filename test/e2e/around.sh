@@ -50,11 +50,13 @@ check_gang() {
   equals "$(of_team get pods -l jobset.sigs.k8s.io/jobset-name=gang -o 'jsonpath={.items[*].spec.nodeName}')" '' 'gang: where the Pods are'
   began=$(now)
   resource cotrain.test/slot 4
+  of_team run newcomer --image=$train_image --restart=Never -- true >/dev/null # the plugin looks again when a Pod comes
   await gang Complete 180
   seconds=$(since "$began")
   until_true 30 'gang: the PodGroup goes with the job' no_pod_group gang
   row 'plain, gang of 2' "scheduler-plugins $(awk '/scheduler-plugins v/ { print $2 }' "$e2e/gang/go.mod")" 'neither Pod starts while only one has room; both do when there is room for both (seconds: since then)' "$seconds" 2
   remove gang
+  of_team delete pod newcomer --wait=false >/dev/null
 }
 no_pod_group() { ! of_team get podgroups.scheduling.x-k8s.io "$1" 2>"$state/gone" && grep -q NotFound "$state/gone"; }
 
@@ -75,6 +77,7 @@ check_progress() {
 
 check_sdk() {
   local began seconds found
+  release upgrade --reuse-values --set rbac.readableClusterRuntimes=true
   began=$(now)
   create sdk
   until_true 300 'sdk: its Pod ends' pod_ended sdk

@@ -32,7 +32,7 @@ check_hydra() {
   for kind in MPICH Intel; do
     began=$(now)
     # Debian has no Intel MPI: its hostfile and the variable that names it are given to MPICH's launcher.
-    if [ $kind = Intel ]; then create mpich -e 's/mpiImplementation: MPICH/mpiImplementation: Intel/;s/name: mpich\(}*\)$/name: intel\1/;s/\[mpiexec.hydra\]/[sh, -c, '"'exec mpiexec.hydra -launcher \"\$I_MPI_HYDRA_BOOTSTRAP\" -f \"\$I_MPI_HYDRA_HOST_FILE\" -ppn \"\$I_MPI_PERHOST\" \"\$@\"'"', --]/'
+    if [ $kind = Intel ]; then create mpich -e 's/mpiImplementation: MPICH/mpiImplementation: Intel/;s/name: mpich\(}*\)$/name: intel\1/;s/\[mpiexec.hydra\]/[sh, -c, '"'exec mpiexec.hydra -launcher \"\$I_MPI_HYDRA_BOOTSTRAP\" -iface \"\$I_MPI_HYDRA_IFACE\" -f \"\$I_MPI_HYDRA_HOST_FILE\" -ppn \"\$I_MPI_PERHOST\" \"\$@\"'"', --]/'
     else create mpich; fi
     kind=${kind,,}
     await "$kind" Complete 180

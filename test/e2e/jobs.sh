@@ -28,7 +28,8 @@ await() {
   case " $true " in *" $wanted "*) ;; *) fail "$name: not $wanted within $seconds s, but '$true'" ;; esac
 }
 
-logs_of() { of_team logs -l "jobset.sigs.k8s.io/jobset-name=$1" -c "${2:-node}" --tail=-1 --max-log-requests=50 >"$state/log"; }
+# logs_of NAME [CONTAINER]: of the Pods that train, into $state/log
+logs_of() { of_team logs -l "jobset.sigs.k8s.io/jobset-name=$1,jobset.sigs.k8s.io/replicatedjob-name in (node,launcher)" -c "${2:-node}" --tail=-1 --max-log-requests=50 >"$state/log"; }
 field() { of_team get trainjob "$1" -o jsonpath="$2"; }
 pods_of() { of_team get pods -l "jobset.sigs.k8s.io/jobset-name=$1" -o name | wc -l; }
 no_pods_of() { [ "$(pods_of "$1")" = 0 ]; }

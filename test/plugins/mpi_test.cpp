@@ -95,9 +95,11 @@ TEST(mpi, tells_every_launcher_what_it_reads) {  // differences 25 and 28
     EXPECT_EQ(env_of("OpenMPI", "PRTE_MCA_prte_keep_fqdn_hostnames"), "");
     EXPECT_EQ(env_of("OpenMPI", "PRTE_MCA_plm_ssh_args"), "-o ConnectionAttempts=10");
     EXPECT_EQ(env_of("Intel", "I_MPI_HYDRA_HOST_FILE"), "/etc/mpi/hostfile");
+    EXPECT_EQ(env_of("Intel", "I_MPI_HYDRA_IFACE"), "eth0");
     EXPECT_EQ(env_of("Intel", "I_MPI_PERHOST"), "2");
     EXPECT_EQ(env_of("Intel", "OMPI_MCA_orte_default_hostfile"), "");
     EXPECT_EQ(env_of("MPICH", "HYDRA_HOST_FILE"), "/etc/mpi/hostfile");
+    EXPECT_EQ(env_of("MPICH", "HYDRA_IFACE"), "eth0");
 }
 
 TEST(mpi, lets_own_values_of_added_variables_win) {
