@@ -40,7 +40,7 @@ main() {
   start_node
   say "node ready after $SECONDS s"
   import "$images/kubectl.tar"
-  operator_reference=$(tar -xOf "$COTRAIN_E2E_OPERATOR" index.json | grep -o '"io.containerd.image.name": *"[^"]*' | sed 's/.*"//')
+  operator_reference=$(tar -xOf "$COTRAIN_E2E_OPERATOR" --wildcards '*index.json' | grep -o '"io.containerd.image.name": *"[^"]*' | sed 's/.*"//')
   import "$COTRAIN_E2E_OPERATOR"
   install_operator
   import "$images/train.tar"

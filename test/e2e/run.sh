@@ -18,35 +18,6 @@ for option; do
     *) fail "no option '$option'; there are --full and --keep" ;;
   esac
 done
-[ "$(id -u)" = 0 ] || fail 'needs root: network namespaces, cgroups and mounts are what Pods are made of'
-
-mkdir -p "$cache"
-exec 9>"$cache/e2e.lock"
-flock -n 9 || { say 'another run is under way; waiting for it'; flock 9; }
-
-# Of a run that was killed.
-if [ -e "$cache/e2e.state" ]; then
-  say "putting back what $(<"$cache/e2e.state") left"
-  put_back "$(<"$cache/e2e.state")" 9>&-
-  rm "$cache/e2e.state"
-fi
-
-kube_bin=$("$top/test/controlplane/build.sh" base jobset | tail -n 1)
-definitions=$("$top/test/controlplane/build.sh" path | tail -n 1)
-helm=$("$top/test/deploy/build.sh" | tail -n 1)
-node_bin=$("$e2e/build.sh" node | tail -n 1)
-gang_bin=
-[ $extent = smoke ] || gang_bin=$("$e2e/build.sh" gang | tail -n 1)
-images=$("$e2e/image/build.sh" $extent "$kube_bin/kubectl" | tail -n 1)
-say "everything is built after $SECONDS s"
-
-# In memory where there is plenty: images are unpacked a good deal faster, and gone at once.
-where=${TMPDIR:-/tmp} room=$((8 << 20))
-if [ "$(df --output=avail /dev/shm | tail -n 1)" -gt $room ] && [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $room ]; then
-  where=/dev/shm
-fi
-state=$(mktemp -d "$where/cotrain-e2e.XXXXXX")
-echo "$state" >"$cache/e2e.state"
 end() {
   local code=$?
   trap '' INT TERM HUP
@@ -55,23 +26,73 @@ end() {
   [ $code != 0 ] || say "all passed, and everything put back, after $SECONDS s"
   exit $code
 }
-trap end EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM HUP
-prepare_host
 
-export COTRAIN_E2E_STATE=$state COTRAIN_E2E_KUBE=$kube_bin COTRAIN_E2E_NODE=$node_bin COTRAIN_E2E_IMAGES=$images \
-  COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_EXTENT=$extent COTRAIN_E2E_GANG=$gang_bin
-api=$state/api
-inside "$kube_bin/controlplane" exec --dir "$api" --address $node_address --with kcm,scheduler,jobset \
-  --crds "$definitions/podgroup-scheduler-plugins.yaml" \
-  --arg apiserver=--endpoint-reconciler-type=lease --arg apiserver=--authorization-mode=Node \
-  --arg apiserver=--enable-admission-plugins=NodeRestriction --arg apiserver=--kubelet-preferred-address-types=InternalIP \
-  --arg apiserver=--kubelet-client-certificate="$api/pki/admin.crt" --arg apiserver=--kubelet-client-key="$api/pki/admin.key" \
-  -- "$e2e/inside.sh" 9>&- &
-wait $! || exit $?
-export -n COTRAIN_E2E_STATE
-{
+# What the run has shown, for people to read.
+table() {
   printf '| job | framework | what was asserted | seconds from create to Complete | Pods |\n|---|---|---|---|---|\n'
   cat "$state/rows"
-} | tee "$top/build/e2e-proof.md"
+}
+page() {
+  cat <<TEXT
+# Proof in real Pods
+
+What \`./dev e2e --full\` found on $(date -u +%Y-%m-%d), written by that run: the operator as a Pod from its own image, installed by its
+own chart, on Kubernetes $(version_of k8s.io/kubernetes) with JobSet $(version_of sigs.k8s.io/jobset), one node of $(nproc) processors.
+\`test/e2e/README.md\` tells how. A job whose framework is not named runs a shell.
+
+$(table)
+TEXT
+}
+version_of() { awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$top/test/controlplane/go.mod"; }
+
+# All of it is read before it runs: who edits it meanwhile disturbs nobody.
+main() {
+  [ "$(id -u)" = 0 ] || fail 'needs root: network namespaces, cgroups and mounts are what Pods are made of'
+
+  mkdir -p "$cache"
+  exec 9>"$cache/e2e.lock"
+  flock -n 9 || { say 'another run is under way; waiting for it'; flock 9; }
+
+  # Of a run that was killed.
+  if [ -e "$cache/e2e.state" ]; then
+    say "putting back what $(<"$cache/e2e.state") left"
+    put_back "$(<"$cache/e2e.state")" 9>&-
+    rm "$cache/e2e.state"
+  fi
+
+  kube_bin=$("$top/test/controlplane/build.sh" base jobset | tail -n 1)
+  definitions=$("$top/test/controlplane/build.sh" path | tail -n 1)
+  helm=$("$top/test/deploy/build.sh" | tail -n 1)
+  node_bin=$("$e2e/build.sh" node | tail -n 1)
+  gang_bin=
+  [ $extent = smoke ] || gang_bin=$("$e2e/build.sh" gang | tail -n 1)
+  images=$("$e2e/image/build.sh" $extent "$kube_bin/kubectl" | tail -n 1)
+  say "everything is built after $SECONDS s"
+
+  # In memory where there is plenty: images are unpacked a good deal faster, and gone at once.
+  where=${TMPDIR:-/tmp} room=$((8 << 20))
+  if [ "$(df --output=avail /dev/shm | tail -n 1)" -gt $room ] && [ "$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)" -gt $room ]; then
+    where=/dev/shm
+  fi
+  state=$(mktemp -d "$where/cotrain-e2e.XXXXXX")
+  echo "$state" >"$cache/e2e.state"
+  trap end EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM HUP
+  prepare_host
+
+  export COTRAIN_E2E_STATE=$state COTRAIN_E2E_KUBE=$kube_bin COTRAIN_E2E_NODE=$node_bin COTRAIN_E2E_IMAGES=$images \
+    COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_EXTENT=$extent COTRAIN_E2E_GANG=$gang_bin
+  api=$state/api
+  inside "$kube_bin/controlplane" exec --dir "$api" --address $node_address --with kcm,scheduler,jobset \
+    --crds "$definitions/podgroup-scheduler-plugins.yaml" \
+    --arg apiserver=--endpoint-reconciler-type=lease --arg apiserver=--authorization-mode=Node \
+    --arg apiserver=--enable-admission-plugins=NodeRestriction --arg apiserver=--kubelet-preferred-address-types=InternalIP \
+    --arg apiserver=--kubelet-client-certificate="$api/pki/admin.crt" --arg apiserver=--kubelet-client-key="$api/pki/admin.key" \
+    -- "$e2e/inside.sh" 9>&- &
+  wait $! || exit $?
+  mkdir -p "$top/build"
+  table | tee "$top/build/e2e-table.md"
+  [ $extent != full ] || page >"$top/docs/proof.md"
+}
+main
