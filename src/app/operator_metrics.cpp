@@ -4,7 +4,6 @@
 #include <array>
 
 #include "base/json_text.hpp"
-#include "kube/find_config.hpp"
 #include "watch/kind.hpp"
 
 namespace cotrain::app {
@@ -164,15 +163,6 @@ struct job_counts {
     std::uint64_t active = 0, suspended = 0, complete = 0, failed = 0;
 };
 
-// As client libraries call the API server inside of a cluster.
-const std::string& server_host() {
-    static const std::string host = [] {
-        const auto around = kube::surroundings::of_process();
-        return around.service_host.empty() ? std::string() : around.service_host + ":" + around.service_port;
-    }();
-    return host;
-}
-
 job_counts count_jobs(const watch::informers& all) {
     job_counts out;
     all.store(watch::kind::train_job).for_each([&out](watch::handle, const watch::object_record& r) {
@@ -193,7 +183,7 @@ void write_operator_metrics(exposition& to, const operator_process& process, con
     const auto all = controllers_of(process);
     write_controllers(to, all);
     write_queues(to, all);
-    write_client(to, api.statistics(), server_host());
+    write_client(to, api.statistics(), api.server());
     to.family("leader_election_master_status", gauge,
               "Whether the reporting system is leader of the relevant lease: 0 backup, 1 leader.");
     to.sample({{"name", config.election.lease_name}}, process.leading() ? 1 : 0);

@@ -103,6 +103,7 @@ void client::set_ping(std::chrono::milliseconds idle, std::chrono::milliseconds 
 void client::set_limit(rate_limit limit) { core_->set_limit(limit); }
 
 client_statistics client::statistics() const { return core_->statistics(); }
+const std::string& client::server() const { return core_->server; }
 const std::string& client::default_namespace() const { return core_->ns; }
 awaitable<void> client::stop() { return core_->stop(); }
 

@@ -134,6 +134,8 @@ class client {
     void set_limit(rate_limit limit);
     [[nodiscard]] client_statistics statistics() const;
     [[nodiscard]] const std::string& default_namespace() const;
+    // "host:port" of the API server, for people.
+    [[nodiscard]] const std::string& server() const;
 
     // Ends all requests with errc::canceled, watches with errc::lost or canceled, and waits for the requests' ends.
     [[nodiscard]] awaitable<void> stop();

@@ -42,6 +42,8 @@ client::core::core(asio::any_io_executor run_on, client_options given, std::uniq
       options(std::move(given)),
       log(to),
       ns(cluster.ns),
+      server((cluster.host.contains(':') ? "[" + cluster.host + "]" : cluster.host) + ":" +
+             std::to_string(cluster.port)),
       keeper_(std::move(credentials)),
       tls_version_(keeper_->tls().version),
       secure_(cluster.scheme == "https"),

@@ -38,6 +38,7 @@ struct client::core {
     client_options options;
     base::logger& log;
     std::string ns;
+    std::string server;
 
    private:
     struct in_flight;

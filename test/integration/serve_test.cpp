@@ -221,7 +221,8 @@ awaitable<void> metrics(operator_scene& s) {
     for (const char* name :
          {"controller_runtime_reconcile_total{controller=\"trainjob_controller\",result=\"success\"}",
           "workqueue_depth{controller=\"trainjob_controller\",name=\"trainjob_controller\"} 0",
-          "rest_client_requests_total{code=\"", "leader_election_master_status{name=\"trainer.kubeflow.org\"} 1",
+          "rest_client_requests_total{code=\"200\",host=\"127.0.0.1:",
+          "leader_election_master_status{name=\"trainer.kubeflow.org\"} 1",
           "controller_runtime_webhook_requests_total{webhook=\"/mutate-trainer-kubeflow-org-v1alpha1-trainjob\"",
           "cotrain_apply_total{kind=\"JobSet\",result=\"applied\"} 0", "cotrain_watch_events_total{kind=\"TrainJob\"",
           "cotrain_trainjobs{state=\"active\"} 0", "process_resident_memory_bytes "})
