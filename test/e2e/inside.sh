@@ -9,6 +9,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
 . "$e2e/full.sh"
 . "$e2e/life.sh"
 . "$e2e/around.sh"
+. "$e2e/reference.sh"
 state=$COTRAIN_E2E_STATE kube_bin=$COTRAIN_E2E_KUBE node_bin=$COTRAIN_E2E_NODE images=$COTRAIN_E2E_IMAGES helm_program=$COTRAIN_E2E_HELM
 
 # What there is to see after a failure.
@@ -52,7 +53,7 @@ main() {
   [ "$COTRAIN_E2E_EXTENT" = full ] || return 0
   import "$images/openmpi4.tar"
   import "$images/more.tar"
-  for each in plain open_mpi hydra jax xgboost initializers seeds gang failing deadline deleted pod_killed operator_killed two_replicas progress sdk; do
+  for each in plain open_mpi hydra jax xgboost initializers seeds gang failing deadline deleted pod_killed operator_killed two_replicas progress sdk reference; do
     "check_$each"
   done
 }

@@ -60,7 +60,7 @@ main() {
     rm "$cache/e2e.state"
   fi
 
-  kube_bin=$("$top/test/controlplane/build.sh" base jobset | tail -n 1)
+  kube_bin=$("$top/test/controlplane/build.sh" base jobset $([ $extent = smoke ] || echo reference) | tail -n 1)
   definitions=$("$top/test/controlplane/build.sh" path | tail -n 1)
   helm=$("$top/test/deploy/build.sh" | tail -n 1)
   node_bin=$("$e2e/build.sh" node | tail -n 1)
