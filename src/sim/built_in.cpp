@@ -1,13 +1,12 @@
 // The built-in kinds: their schemas, as far as merging and pruning need them, and what the server fills in.
-#include <openssl/evp.h>
-
 #include <array>
 #include <stdexcept>
 #include <utility>
 
 #include "api/json.hpp"
-#include "api/schema/kubernetes.hpp"
-#include "sim/kind.hpp"
+#include "api/schema/read.hpp"
+#include "sim/base64.hpp"
+#include "sim/built_in.hpp"
 
 namespace cotrain::sim {
 namespace {
@@ -77,6 +76,24 @@ constexpr std::string_view types = R"json({
   "deprecatedCount":{"type":"integer","format":"int32"},"deprecatedFirstTimestamp":{"type":"string"},
   "deprecatedLastTimestamp":{"type":"string"},
   "deprecatedSource":{"type":"object","properties":{"component":{"type":"string"},"host":{"type":"string"}}}}},
+"WebhookConfiguration":{"type":"object","properties":{
+  "webhooks":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{
+    "type":"object","required":["name","clientConfig"],"x-kubernetes-preserve-unknown-fields":true,"properties":{
+      "name":{"type":"string"},"clientConfig":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"caBundle":{"type":"string"}}}}}}}},
+"JobStatus":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"conditions":{"$ref":"Conditions"}}},
+"JobSetStatus":{"type":"object","properties":{
+  "conditions":{"$ref":"Conditions"},"restarts":{"type":"integer","format":"int32"},
+  "restartsCountTowardsMax":{"type":"integer","format":"int32"},"terminalState":{"type":"string"},
+  "replicatedJobsStatus":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{
+    "type":"object","required":["name","ready","succeeded","failed","active","suspended"],"properties":{
+      "name":{"type":"string"},"ready":{"type":"integer","format":"int32"},"succeeded":{"type":"integer","format":"int32"},
+      "failed":{"type":"integer","format":"int32"},"active":{"type":"integer","format":"int32"},
+      "suspended":{"type":"integer","format":"int32"}}}}}},
+"PodGroup":{"type":"object","properties":{
+  "spec":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{
+    "minMember":{"type":"integer","format":"int32"},"minResources":{"$ref":"Amounts"},
+    "scheduleTimeoutSeconds":{"type":"integer","format":"int32"},"queue":{"type":"string"},"priorityClassName":{"type":"string"}}},
+  "status":{"type":"object","x-kubernetes-preserve-unknown-fields":true}}},
 "Lease":{"type":"object","properties":{
   "spec":{"type":"object","properties":{
     "acquireTime":{"type":"string"},"renewTime":{"type":"string"},"holderIdentity":{"type":"string"},
@@ -98,13 +115,6 @@ const schema::library& own_types() {
     return read;
 }
 
-schema::shared_node pod_body() {
-    schema::node out{.type = schema::value_type::object};
-    out.properties.push_back({"spec", schema::kubernetes_types().find("PodSpec")});
-    out.properties.push_back({"status", own_types().find("PodStatus")});
-    return std::make_shared<const schema::node>(std::move(out));
-}
-
 void fill_namespace(api::arena& memory, api::editor& object) {
     (void)memory;
     const std::string name{object.get({"metadata", "name"}).as_string()};
@@ -114,21 +124,12 @@ void fill_namespace(api::arena& memory, api::editor& object) {
     object.ensure_object("status").set_default("phase", "Active");
 }
 
-std::string base64(std::string_view bytes) {
-    std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-    const int length =
-        EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                        reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-    out.resize(static_cast<std::size_t>(length));
-    return out;
-}
-
 void fill_secret(api::arena& memory, api::editor& object) {
     (void)memory;
     object.set_default("type", "Opaque");
     const api::ref plain = object.get("stringData");
     for (const api::member& m : plain.members()) {
-        object.ensure_object("data").set(m.key(), base64(m.value.as_string()));
+        object.ensure_object("data").set(m.key(), encode_base64(m.value.as_string()));
     }
     object.remove("stringData");
 }
@@ -157,65 +158,77 @@ std::string refuse_secret(api::ref live, api::ref wanted) {
     return refuse_frozen(live, wanted);
 }
 
-std::string refuse_handler(api::ref live, api::ref wanted) {
-    return equal(live.get("handler"), wanted.get("handler")) ? "" : "handler: Invalid value: field is immutable";
+std::string count_data(api::ref object, api::seconds_time) {
+    return std::to_string(object.get("data").size() + object.get("binaryData").size());
 }
 
-kind make(std::string group, std::string version, std::string plural, std::string singular, std::string name,
-          bool namespaced, std::vector<std::string> short_names) {
-    kind out;
-    out.group = std::move(group);
-    out.version = std::move(version);
-    out.plural = std::move(plural);
-    out.singular = std::move(singular);
-    out.name = std::move(name);
-    out.list_name = out.name + "List";
-    out.namespaced = namespaced;
-    out.short_names = std::move(short_names);
-    out.body = out.name == "Pod" ? pod_body() : own_types().find(out.name);
-    out.merged = with_object_meta(*out.body);
-    return out;
+std::string refuse_handler(api::ref live, api::ref wanted) {
+    return equal(live.get("handler"), wanted.get("handler")) ? "" : "handler: Invalid value: field is immutable";
 }
 
 }  // namespace
 
 schema::shared_node object_meta() { return own_types().find("ObjectMeta"); }
+schema::shared_node own_type(std::string_view name) { return own_types().find(name); }
+
+schema::shared_node free_body() {
+    static const auto made =
+        std::make_shared<const schema::node>(schema::node{.type = schema::value_type::object, .keeps_unknown = true});
+    return made;
+}
+
+kind make_kind(kind_names names, schema::shared_node body) {
+    kind out;
+    out.group = names.group;
+    out.version = names.version;
+    out.plural = names.plural;
+    out.singular = names.singular;
+    out.name = names.name;
+    out.list_name = out.name + "List";
+    out.namespaced = names.namespaced;
+    out.short_names = std::move(names.short_names);
+    out.body = std::move(body);
+    out.merged = with_object_meta(*out.body);
+    return out;
+}
 
 std::vector<kind> built_in_kinds() {
     std::vector<kind> out;
-    const auto add = [&](kind made) -> kind& { return out.emplace_back(std::move(made)); };
-    kind& space = add(make("", "v1", "namespaces", "namespace", "Namespace", false, {"ns"}));
+    const auto add = [&](kind_names names) -> kind& {
+        const schema::shared_node body = own_types().find(names.name);
+        return out.emplace_back(make_kind(std::move(names), body));
+    };
+    kind& space = add({"", "v1", "namespaces", "namespace", "Namespace", false, {"ns"}});
     space.has_status = true;
     space.fill = fill_namespace;
     space.columns = {{"Status", "string", ".status.phase", 0, "The status of the namespace"}};
-    kind& map = add(make("", "v1", "configmaps", "configmap", "ConfigMap", true, {"cm"}));
+    kind& map = add({"", "v1", "configmaps", "configmap", "ConfigMap", true, {"cm"}});
     map.refuse = refuse_frozen;
-    kind& secret = add(make("", "v1", "secrets", "secret", "Secret", true, {}));
+    map.columns = {{"Data", "integer", "", 0, "How many keys it has", count_data}};
+    kind& secret = add({"", "v1", "secrets", "secret", "Secret"});
     secret.fill = fill_secret;
     secret.refuse = refuse_secret;
-    secret.columns = {{"Type", "string", ".type", 0, "Kind of secret"}};
-    add(make("", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", true, {"sa"}));
-    add(make("", "v1", "limitranges", "limitrange", "LimitRange", true, {"limits"}));
-    kind& pod = add(make("", "v1", "pods", "pod", "Pod", true, {"po"}));
-    pod.has_status = pod.has_generation = true;
-    pod.categories = {"all"};
-    pod.columns = {{"Status", "string", ".status.phase", 0, "The phase of the pod"}};
-    kind& runtime = add(make("node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", false, {}));
+    secret.columns = {{"Type", "string", ".type", 0, "Kind of secret"},
+                      {"Data", "integer", "", 0, "How many keys it has", count_data}};
+    secret.selectable = {"type"};
+    add({"", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", true, {"sa"}});
+    add({"", "v1", "limitranges", "limitrange", "LimitRange", true, {"limits"}});
+    kind& runtime = add({"node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", false});
     runtime.refuse = refuse_handler;
     runtime.columns = {{"Handler", "string", ".handler", 0, "The CRI configuration"}};
     kind& priority =
-        add(make("scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", false, {"pc"}));
+        add({"scheduling.k8s.io", "v1", "priorityclasses", "priorityclass", "PriorityClass", false, {"pc"}});
     priority.fill = fill_priority_class;
     priority.has_generation = true;
     priority.columns = {{"Value", "integer", ".value", 0, "The priority"},
                         {"Global-Default", "boolean", ".globalDefault", 0, "Whether it is the default"}};
-    kind& event = add(make("events.k8s.io", "v1", "events", "event", "Event", true, {"ev"}));
-    event.columns = {{"Type", "string", ".type", 0, "Normal or Warning"},
-                     {"Reason", "string", ".reason", 0, "Why"},
-                     {"Object", "string", ".regarding.name", 0, "The object that the event is about"},
-                     {"Note", "string", ".note", 0, "What happened"}};
-    kind& lease = add(make("coordination.k8s.io", "v1", "leases", "lease", "Lease", true, {}));
+    kind& lease = add({"coordination.k8s.io", "v1", "leases", "lease", "Lease"});
     lease.columns = {{"Holder", "string", ".spec.holderIdentity", 0, "Who holds the lease"}};
+    add_workloads(out);
+    add_events(out);
+    add_reviews(out);
+    add_extensions(out);
+    add_permissions(out);
     return out;
 }
 

@@ -12,6 +12,7 @@
 #include "api/edit.hpp"
 #include "api/time.hpp"
 #include "base/random.hpp"
+#include "sim/admission.hpp"
 #include "sim/failure.hpp"
 #include "sim/kind.hpp"
 #include "sim/ownership.hpp"
@@ -35,6 +36,8 @@ struct write_options {
     bool force = false;  // of apply
     bool dry_run = false;
     bool strict = false;  // unknown fields are errors
+    // Webhooks are asked if it is there; an outcome can then be pending, see is_pending().
+    admission_talk* talk = nullptr;
 };
 
 enum class patch_type : std::uint8_t { merge, json, strategic, apply };
@@ -52,6 +55,7 @@ struct removal {
     std::string uid{};  // preconditions
     std::string resource_version{};
     bool dry_run = false;
+    admission_talk* talk = nullptr;
 };
 
 class cluster {
@@ -60,6 +64,8 @@ class cluster {
 
     [[nodiscard]] kinds& types() { return kinds_; }
     [[nodiscard]] const kinds& types() const { return kinds_; }
+    [[nodiscard]] token_table& tokens() { return tokens_; }
+    [[nodiscard]] const token_table& tokens() const { return tokens_; }
     [[nodiscard]] store& objects() { return store_; }
     [[nodiscard]] const store& objects() const { return store_; }
 
@@ -80,6 +86,11 @@ class cluster {
     struct change_request;
     [[nodiscard]] outcome<> check_namespace(const target& at) const;
     [[nodiscard]] std::string make_uid();
+    [[nodiscard]] std::string uid_of(admission_talk* talk);
+    [[nodiscard]] outcome<> mutate_by_hooks(const target& at, api::editor& object, api::ref live,
+                                            const write_options& with, std::vector<std::string>& warnings);
+    [[nodiscard]] outcome<> validate_by_hooks(const target& at, api::ref object, api::ref live,
+                                              const write_options& with, std::vector<std::string>& warnings);
     [[nodiscard]] outcome<written> apply(const target& at, api::ref config, const write_options& with,
                                          api::seconds_time now);
     [[nodiscard]] outcome<written> settle_new(api::arena& memory, const target& at, api::ref document,
@@ -87,10 +98,14 @@ class cluster {
                                               api::seconds_time now);
     [[nodiscard]] outcome<written> settle_change(api::arena& memory, const change_request& what,
                                                  const write_options& with, api::seconds_time now);
-    [[nodiscard]] outcome<std::string> name_of_new(const target& at, api::ref metadata);
+    [[nodiscard]] outcome<std::string> name_of_new(const target& at, api::ref metadata, admission_talk* talk);
     [[nodiscard]] static outcome<> check_identity(const change_request& what, api::ref metadata);
     [[nodiscard]] static owners owners_after(api::arena& memory, const change_request& what, api::editor& object,
                                              const write_options& with, api::seconds_time now);
+    [[nodiscard]] outcome<> ask_about_end(const target& at, const record& state, const removal& how,
+                                          std::vector<std::string>& warnings);
+    // What a CustomResourceDefinition defines is served from then on.
+    [[nodiscard]] outcome<> define(const kind& of, api::ref object, const write_options& with);
     // Stores a settled object; `live` is what it was, null if it is new.
     [[nodiscard]] outcome<written> keep(const target& at, api::editor object, const record* live,
                                         const write_options& with, std::vector<std::string> warnings);
@@ -102,6 +117,7 @@ class cluster {
     bool collect_namespace(const record& space, api::seconds_time now);
 
     kinds kinds_;
+    token_table tokens_;
     store store_;
     base::random_source random_;
     std::deque<std::string> to_collect_;  // uids of objects whose dependents, or own state, ask for a look

@@ -79,6 +79,8 @@ outcome<written> cluster::remove(const target& at, const removal& how, api::seco
             *at.of, at.name,
             fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
                         how.resource_version, state->version)));
+    std::vector<std::string> warnings;
+    if (auto fine = ask_about_end(at, *state, how, warnings); !fine) return std::unexpected(std::move(fine.error()));
     if (how.dry_run) return written{.json = success_status(*at.of, at.name, state->uid)};
     remove_held({at.of, {at.ns, at.name}}, how.dependents, now);
     if (const record_ptr left = store_.find(*at.of, at.ns, at.name); left && left->uid == state->uid)
@@ -191,15 +193,17 @@ void cluster::collect_one(const std::string& uid, api::seconds_time now) {
 
 // Whether something was done.
 bool cluster::collect_namespace(const record& space, api::seconds_time now) {
+    list_wish any{.ns = space.name, .version = store_.version(), .items_max = 1};
+    list_wish next = any;
+    next.takes = [](const record& each) { return !each.deleting; };
     bool left = false;
     for (const auto& each : kinds_.all()) {
-        if (!each->namespaced) continue;
-        for (const record_ptr& state : store_.list(*each, space.name, store_.version(), std::nullopt)) {
-            left = true;
-            if (state->deleting) continue;
-            remove_held({each.get(), {state->ns, state->name}}, propagation::background, now);
-            return true;
-        }
+        if (!each->namespaced || store_.list(*each, any).empty()) continue;
+        left = true;
+        const std::vector<record_ptr> found = store_.list(*each, next);
+        if (found.empty()) continue;
+        remove_held({each.get(), {found[0]->ns, found[0]->name}}, propagation::background, now);
+        return true;
     }
     if (left) return false;
     erase(*kinds_.find("", "v1", "namespaces"), space);

@@ -143,13 +143,20 @@ std::string cluster::make_uid() {
                        0x8000U | ((b >> 48U) & 0x3fffU), b & 0xffffffffffffU);
 }
 
+// A request that is played again makes the same object.
+std::string cluster::uid_of(admission_talk* talk) {
+    if (talk == nullptr) return make_uid();
+    if (talk->uid.empty()) talk->uid = make_uid();
+    return talk->uid;
+}
+
 outcome<written> cluster::create(const target& at, api::ref document, const write_options& with,
                                  api::seconds_time now) {
     api::arena memory;
     return settle_new(memory, at, document, std::nullopt, with, now);
 }
 
-outcome<std::string> cluster::name_of_new(const target& at, api::ref metadata) {
+outcome<std::string> cluster::name_of_new(const target& at, api::ref metadata, admission_talk* talk) {
     const std::string_view ns = metadata.get("namespace").as_string();
     if (at.of->namespaced ? !ns.empty() && ns != at.ns : !ns.empty())
         return std::unexpected(bad_request(std::string{other_namespace}));
@@ -157,10 +164,12 @@ outcome<std::string> cluster::name_of_new(const target& at, api::ref metadata) {
         return std::unexpected(bad_request("resourceVersion should not be set on objects to be created"));
     std::string name{metadata.get("name").as_string(at.name)};
     if (!at.name.empty() && name != at.name) return std::unexpected(other_name(name, at.name));
+    if (name.empty() && talk != nullptr) name = talk->generated_name;
     if (name.empty() && !metadata.get("generateName").as_string().empty()) {
         static constexpr std::string_view letters = "bcdfghjklmnpqrstvwxz2456789";
         name = metadata.get("generateName").as_string();
         for (int i = 0; i < generated_characters; ++i) name += letters[random_.next() % letters.size()];
+        if (talk != nullptr) talk->generated_name = name;
     }
     if (!name.empty()) return name;
     return std::unexpected(
@@ -176,7 +185,7 @@ outcome<written> cluster::settle_new(api::arena& memory, const target& at, api::
     api::editor object = read->object;
     api::editor metadata = object.child("metadata");
     target made = at;
-    if (auto name = name_of_new(at, metadata)) {
+    if (auto name = name_of_new(at, metadata, with.talk)) {
         made.name = std::move(*name);
     } else {
         return std::unexpected(std::move(name.error()));
@@ -192,15 +201,21 @@ outcome<written> cluster::settle_new(api::arena& memory, const target& at, api::
     }
     for (const char* unset : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"})
         metadata.remove(unset);
-    metadata.set("name", made.name).set("uid", make_uid()).set("creationTimestamp", api::format_time(now));
+    metadata.set("name", made.name).set("uid", uid_of(with.talk)).set("creationTimestamp", api::format_time(now));
     if (of.namespaced) metadata.set("namespace", at.ns);
     if (of.has_generation) metadata.set("generation", 1);
     if (of.custom && of.has_status) object.remove("status");
     if (of.fill != nullptr) of.fill(memory, object);
+    std::vector<std::string> warnings = warnings_of(read->unknown_fields);
+    if (auto fine = mutate_by_hooks(made, object, {}, with, warnings); !fine)
+        return std::unexpected(std::move(fine.error()));
     if (auto faults = judge(of, object); !faults.empty()) return std::unexpected(invalid(of, made.name, faults));
+    if (auto fine = validate_by_hooks(made, object, {}, with, warnings); !fine)
+        return std::unexpected(std::move(fine.error()));
     if (store_.find(of, at.ns, made.name)) return std::unexpected(already_exists(of, made.name));
+    if (auto fine = define(of, object, with); !fine) return std::unexpected(std::move(fine.error()));
     set_managers(memory, object, *owned);
-    return keep(made, object, nullptr, with, warnings_of(read->unknown_fields));
+    return keep(made, object, nullptr, with, std::move(warnings));
 }
 
 outcome<written> cluster::keep(const target& at, api::editor object, const record* live, const write_options& with,
@@ -363,13 +378,18 @@ outcome<written> cluster::settle_change(api::arena& memory, const change_request
     }
     if (!at.status && of.has_generation && !same_wish(of, what.live, object))
         metadata.set("generation", old_metadata.get("generation").as_int(0) + 1);
+    metadata.remove("managedFields");
+    std::vector<std::string> warnings = warnings_of(read->unknown_fields);
+    if (auto fine = mutate_by_hooks(at, object, what.live, with, warnings); !fine)
+        return std::unexpected(std::move(fine.error()));
     set_managers(memory, object, all);
     if (auto faults = judge(of, object, what.live); !faults.empty())
         return std::unexpected(invalid(of, at.name, faults));
+    if (auto fine = validate_by_hooks(at, object, what.live, with, warnings); !fine)
+        return std::unexpected(std::move(fine.error()));
     const bool ends = what.live_record->deleting && metadata.get("finalizers").empty();
-    if (!ends && same_but_times(what.live, object))
-        return written{what.live_record->json, false, warnings_of(read->unknown_fields)};
-    return keep(at, object, what.live_record.get(), with, warnings_of(read->unknown_fields));
+    if (!ends && same_but_times(what.live, object)) return written{what.live_record->json, false, std::move(warnings)};
+    return keep(at, object, what.live_record.get(), with, std::move(warnings));
 }
 
 }  // namespace cotrain::sim

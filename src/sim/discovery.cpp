@@ -21,6 +21,21 @@ using versions = std::map<std::string, std::set<std::string>>;  // by group
 
 constexpr std::array verbs{"create", "delete", "get", "list", "patch", "update", "watch"};
 constexpr std::array status_verbs{"get", "patch", "update"};
+constexpr std::array review_verbs{"create"};
+
+void append_texts(api::editor into, std::string_view name, const auto& texts) {
+    if (std::size(texts) == 0) return;
+    api::editor list = into.ensure_array(name);
+    for (const auto& each : texts) list.append(std::string_view{each});
+}
+
+void append_verbs(api::editor into, const kind& of) {
+    if (of.answer != nullptr) {
+        append_texts(into, "verbs", review_verbs);
+    } else {
+        append_texts(into, "verbs", verbs);
+    }
+}
 
 versions versions_of(const kinds& types) {
     versions out;
@@ -30,12 +45,6 @@ versions versions_of(const kinds& types) {
 
 std::string joined(std::string_view group, std::string_view version) {
     return group.empty() ? std::string{version} : fmt::format("{}/{}", group, version);
-}
-
-void append_texts(api::editor into, std::string_view name, const auto& texts) {
-    if (std::size(texts) == 0) return;
-    api::editor list = into.ensure_array(name);
-    for (const auto& each : texts) list.append(std::string_view{each});
 }
 
 api::editor start(api::arena& memory, std::string_view kind_name, std::string_view api_version) {
@@ -54,7 +63,7 @@ std::string resource_list(const kinds& types, std::string_view group, std::strin
         api::editor entry = list.append_object();
         entry.set("name", each->plural).set("singularName", each->singular).set("namespaced", each->namespaced);
         entry.set("kind", each->name);
-        append_texts(entry, "verbs", verbs);
+        append_verbs(entry, *each);
         append_texts(entry, "shortNames", each->short_names);
         append_texts(entry, "categories", each->categories);
         if (!each->has_status) continue;
@@ -93,7 +102,7 @@ void fill_resource(api::editor out, const kind& of) {
     };
     response(out);
     out.set("scope", of.namespaced ? "Namespaced" : "Cluster").set("singularResource", of.singular);
-    append_texts(out, "verbs", verbs);
+    append_verbs(out, of);
     append_texts(out, "shortNames", of.short_names);
     append_texts(out, "categories", of.categories);
     if (!of.has_status) return;

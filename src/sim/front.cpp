@@ -11,6 +11,7 @@
 #include "api/json.hpp"
 #include "api/yaml.hpp"
 #include "sim/discovery.hpp"
+#include "sim/protobuf.hpp"
 #include "sim/table.hpp"
 
 namespace cotrain::sim {
@@ -43,8 +44,8 @@ std::optional<T> read_number(std::string_view text) {
 
 class session {
    public:
-    session(cluster& of, const question& what, const address& at, api::seconds_time now)
-        : cluster_(of), what_(what), at_(at), now_(now), look_(look_of(what.accept)) {}
+    session(cluster& of, const question& what, const address& at, api::seconds_time now, admission_talk* talk)
+        : cluster_(of), what_(what), at_(at), now_(now), talk_(talk), look_(look_of(what.accept)) {}
 
     response run() {
         if (what_.method == "GET" || what_.method == "HEAD") {
@@ -54,7 +55,9 @@ class session {
         const auto path = read_resource_path(at_);
         const kind* const of = path ? cluster_.types().find(path->group, path->version, path->plural) : nullptr;
         if (of == nullptr) return refuse(no_such_path());
-        target where{of, path->ns, path->name, path->sub_resource == "status"};
+        if (of->answer != nullptr) return what_.method == "POST" ? review(*of) : refuse(method_not_allowed());
+        shown_ = of;
+        target where{stored(*of), path->ns, path->name, path->sub_resource == "status"};
         if (!path->sub_resource.empty() && (!where.status || !of->has_status)) return refuse(no_such_path());
         if (!of->namespaced && !where.ns.empty()) return refuse(no_such_path());
         if (of->namespaced && where.ns.empty() && !where.name.empty()) return refuse(no_such_path());
@@ -72,10 +75,33 @@ class session {
         return refuse(method_not_allowed());
     }
 
-    std::string show(const kind& of, const record_ptr& object) const {
-        if (look_ == look::whole) return object->json;
+    // The kind that is kept where this one is only another form.
+    const kind* stored(const kind& of) const {
+        return of.of_other ? cluster_.types().find(of.of_other->group, of.of_other->version, of.of_other->plural) : &of;
+    }
+
+    response review(const kind& of) {
+        api::arena memory;
+        const auto body = read_body(memory);
+        if (!body) return refuse(body.error());
+        if (!body->is_object()) return refuse(bad_request("the body is no object"));
+        api::editor object = api::editor::of(memory, *body);
+        object.set("kind", of.name).set("apiVersion", of.api_version());
+        of.answer(object, talk_ != nullptr ? talk_->who : caller{}, cluster_.tokens());
+        return answer{201, api::to_json(object)};
+    }
+
+    static std::string whole(const kind& shown, const record& object) {
+        if (!shown.of_other) return object.json;
+        api::arena memory;
+        return api::to_json(open_as(memory, shown, object));
+    }
+
+    std::string show(const record_ptr& object) const {
+        if (look_ == look::whole) return whole(*shown_, *object);
         if (look_ == look::metadata) return only_metadata(*object);
-        return make_table(of, {&object, 1}, rows(), {.resource_version = fmt::format("{}", object->version)}, now_);
+        return make_table(*shown_, {&object, 1}, rows(), {.resource_version = fmt::format("{}", object->version)},
+                          now_);
     }
 
     [[nodiscard]] row_object rows() const {
@@ -86,12 +112,13 @@ class session {
     answer get(const target& where) {
         const auto found = cluster_.get(where);
         if (!found) return refuse(found.error());
-        return {200, show(*where.of, *found), std::string{content_type_of(look_)}};
+        return {200, show(*found), std::string{content_type_of(look_)}};
     }
 
     // A list's page: where it starts and at which version it is read.
     struct page {
         std::uint64_t version = 0;
+        std::size_t seen = 0;  // items on the pages before
         std::optional<object_key> after{};
     };
 
@@ -110,13 +137,16 @@ class session {
             }
             if (at_.get("resourceVersionMatch") == "Exact") out.version = *version;
         } else {
+            // version.seen.namespace/name
             const std::size_t dot = token.find('.');
+            const std::size_t next = token.find('.', std::min(dot, token.size() - 1) + 1);
             const std::size_t slash = token.find('/');
             const auto version = read_number<std::uint64_t>(token.substr(0, dot));
-            if (!version || dot == std::string_view::npos || slash == std::string_view::npos)
+            if (!version || next == std::string_view::npos || slash == std::string_view::npos)
                 return std::unexpected(bad_request("continue key is not valid"));
             out.version = *version;
-            out.after = object_key{token.substr(dot + 1, slash - dot - 1), token.substr(slash + 1)};
+            out.seen = read_number<std::size_t>(token.substr(dot + 1, next - dot - 1)).value_or(0);
+            out.after = object_key{token.substr(next + 1, slash - next - 1), token.substr(slash + 1)};
         }
         if (out.version < objects.compacted())
             return std::unexpected(
@@ -126,22 +156,27 @@ class session {
     }
 
     answer list(const target& where) {
-        const auto wanted = read_selector(at_.get("labelSelector"), at_.get("fieldSelector"));
+        const auto wanted = read_selector(*shown_, at_.get("labelSelector"), at_.get("fieldSelector"));
         if (!wanted) return refuse(bad_request(wanted.error()));
         const auto from = read_page();
         if (!from) return refuse(from.error());
-        std::vector<record_ptr> all = cluster_.objects().list(*where.of, where.ns, from->version, from->after);
-        std::erase_if(all, [&](const record_ptr& each) { return !wanted->takes(*each); });
-        list_facts facts{fmt::format("{}", from->version)};
+        list_wish wish{.ns = where.ns, .version = from->version, .after = from->after};
+        if (!wanted->empty()) wish.takes = [&](const record& each) { return wanted->takes(each); };
         const auto limit = read_number<std::size_t>(at_.get("limit")).value_or(0);
+        if (limit > 0) wish.items_max = limit + 1;
+        std::vector<record_ptr> all = cluster_.objects().list(*where.of, wish);
+        list_facts facts{fmt::format("{}", from->version)};
         if (limit > 0 && all.size() > limit) {
-            facts.remaining = all.size() - limit;
             all.resize(limit);
-            facts.continue_token = fmt::format("{}.{}/{}", from->version, all.back()->ns, all.back()->name);
+            const std::size_t seen = from->seen + limit;
+            // Only where it takes no counting.
+            if (wanted->empty() && where.ns.empty())
+                facts.remaining = std::max(cluster_.objects().count(*where.of), seen + 1) - seen;
+            facts.continue_token = fmt::format("{}.{}.{}/{}", from->version, seen, all.back()->ns, all.back()->name);
         }
         if (look_ == look::table)
-            return {200, make_table(*where.of, all, rows(), facts, now_), std::string{content_type_of(look_)}};
-        return {200, show_list(*where.of, all, facts)};
+            return {200, make_table(*shown_, all, rows(), facts, now_), std::string{content_type_of(look_)}};
+        return {200, show_list(*shown_, all, facts)};
     }
 
     std::string show_list(const kind& of, const std::vector<record_ptr>& all, const list_facts& facts) const {
@@ -150,20 +185,21 @@ class session {
                                       partial ? "PartialObjectMetadataList" : of.list_name,
                                       partial ? "meta.k8s.io/v1" : of.api_version(), facts.resource_version);
         if (!facts.continue_token.empty()) {
-            out += fmt::format(R"(,"continue":"{}","remainingItemCount":{})", facts.continue_token, facts.remaining);
+            out += fmt::format(R"(,"continue":"{}")", facts.continue_token);
+            if (facts.remaining > 0) out += fmt::format(R"(,"remainingItemCount":{})", facts.remaining);
         }
         out += R"(},"items":[)";
         for (const record_ptr& each : all) {
             if (out.back() != '[') out += ',';
-            out += partial ? only_metadata(*each) : each->json;
+            out += partial ? only_metadata(*each) : whole(of, *each);
         }
         return out + "]}";
     }
 
     response watch(const target& where) {
-        auto wanted = read_selector(at_.get("labelSelector"), at_.get("fieldSelector"));
+        auto wanted = read_selector(*shown_, at_.get("labelSelector"), at_.get("fieldSelector"));
         if (!wanted) return refuse(bad_request(wanted.error()));
-        opened_watch out{.wish = {.of = where.of, .ns = where.ns, .wanted = std::move(*wanted)},
+        opened_watch out{.wish = {.of = where.of, .shown = shown_, .ns = where.ns, .wanted = std::move(*wanted)},
                          .timeout = watch_time_default,
                          .content_type = std::string{content_type_of(look_)}};
         const std::string_view version = at_.get("resourceVersion");
@@ -181,11 +217,14 @@ class session {
         out.wish.bookmarks = at_.flag("allowWatchBookmarks");
         if (const auto seconds = read_number<std::int64_t>(at_.get("timeoutSeconds")); seconds && *seconds > 0)
             out.timeout = std::min(std::chrono::seconds{*seconds}, watch_time_max);
-        out.wish.show = [as = look_, with = rows()](const kind& of, const record& object, api::seconds_time now) {
-            if (as == look::whole) return object.json;
+        // Of a table, only the first event says what the columns are.
+        out.wish.show = [as = look_, with = rows(), shown = shown_, first = true](const record& object,
+                                                                                  api::seconds_time now) mutable {
+            if (as == look::whole) return whole(*shown, object);
             if (as == look::metadata) return only_metadata(object);
             const auto row = std::make_shared<const record>(object);
-            return make_table(of, {&row, 1}, with, {.resource_version = fmt::format("{}", object.version)}, now);
+            return make_table(*shown, {&row, 1}, with, {.resource_version = fmt::format("{}", object.version)}, now,
+                              std::exchange(first, false));
         };
         return out;
     }
@@ -200,9 +239,13 @@ class session {
     }
 
     outcome<api::ref> read_body(api::arena& memory) const {
-        if (what_.content_type.find("protobuf") != std::string_view::npos ||
-            what_.content_type.find("cbor") != std::string_view::npos)
+        if (what_.content_type.find("cbor") != std::string_view::npos)
             return std::unexpected(unsupported_media(what_.content_type));
+        if (what_.content_type.find("protobuf") != std::string_view::npos) {
+            auto document = read_protobuf(memory, what_.body);
+            if (!document) return std::unexpected(failure{415, "UnsupportedMediaType", std::move(document.error())});
+            return *document;
+        }
         const bool yaml = what_.content_type.find("yaml") != std::string_view::npos;
         auto read = yaml ? api::parse_yaml(memory, what_.body) : api::parse_json(memory, what_.body);
         if (!read) return std::unexpected(bad_request("the object provided is unrecognized: " + read.error().message));
@@ -220,13 +263,25 @@ class session {
             return std::unexpected(bad_request(
                 fmt::format("dryRun: Unsupported value: \"{}\": supported values: \"All\"", at_.get("dryRun"))));
         out.strict = at_.get("fieldValidation") == "Strict";
+        out.talk = talk_;
         return out;
     }
 
-    answer write(const target& where) {
+    // What the failure says, or the webhook that has to be asked.
+    response refuse_or_ask(const failure& why) const {
+        if (is_pending(why)) return *talk_->asked;
+        return refuse(why);
+    }
+
+    response write(const target& where) {
         api::arena memory;
-        const auto body = read_body(memory);
+        auto body = read_body(memory);
         if (!body) return refuse(body.error());
+        if (shown_->of_other) {
+            // A patch of one form says nothing about the other.
+            if (what_.method == "PATCH") return refuse(method_not_allowed());
+            *body = shown_->of_other->read(memory, *body);
+        }
         const auto with = read_write_options();
         if (!with) return refuse(with.error());
         outcome<written> done;
@@ -239,12 +294,19 @@ class session {
             if (!how) return refuse(how.error());
             done = cluster_.patch(where, *how, *body, *with, now_);
         }
-        if (!done) return refuse(done.error());
+        if (!done) return refuse_or_ask(done.error());
         if (at_.get("fieldValidation") == "Ignore") done->warnings.clear();
-        return {done->created ? 201 : 200, std::move(done->json), "application/json", std::move(done->warnings)};
+        return answer{done->created ? 201 : 200, show_written(std::move(done->json)), "application/json",
+                      std::move(done->warnings)};
     }
 
-    answer remove(const target& where) {
+    std::string show_written(std::string json) const {
+        if (!shown_->of_other) return json;
+        api::arena memory;
+        return api::to_json(shown_->of_other->show(memory, *api::parse_json(memory, json)));
+    }
+
+    response remove(const target& where) {
         api::arena memory;
         const auto body = what_.body.empty() ? outcome<api::ref>{} : read_body(memory);
         if (!body) return refuse(body.error());
@@ -256,24 +318,41 @@ class session {
         how.uid = body->get({"preconditions", "uid"}).as_string();
         how.resource_version = body->get({"preconditions", "resourceVersion"}).as_string();
         how.dry_run = at_.get("dryRun") == "All" || body->get("dryRun").at(0).as_string() == "All";
+        how.talk = talk_;
         auto done = cluster_.remove(where, how, now_);
-        if (!done) return refuse(done.error());
-        return {200, std::move(done->json)};
+        if (!done) return refuse_or_ask(done.error());
+        return answer{200, std::move(done->json)};
     }
 
     cluster& cluster_;
     const question& what_;
     const address& at_;
     api::seconds_time now_;
+    admission_talk* talk_;
     look look_;
+    const kind* shown_ = nullptr;  // the form that the client asked for
 };
 
 }  // namespace
 
-response ask(cluster& of, const question& what, api::seconds_time now) {
+request_name name_request(std::string_view method, std::string_view target) {
+    const auto at = read_address(target);
+    const auto where = at ? read_resource_path(*at) : std::nullopt;
+    if (!where) return {};
+    const auto verb = [&]() -> std::string_view {
+        if (method == "POST") return "create";
+        if (method == "PUT") return "update";
+        if (method == "PATCH") return "patch";
+        if (method == "DELETE") return "delete";
+        return at->flag("watch") ? "watch" : where->name.empty() ? "list" : "get";
+    };
+    return {std::string{verb()}, where->plural};
+}
+
+response ask(cluster& of, const question& what, api::seconds_time now, admission_talk* talk) {
     const auto at = read_address(what.target);
     if (!at) return refuse(bad_request("the request's target has a broken escape"));
-    return session(of, what, *at, now).run();
+    return session(of, what, *at, now, talk).run();
 }
 
 }  // namespace cotrain::sim

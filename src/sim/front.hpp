@@ -28,6 +28,7 @@ struct answer {
     std::string body{};
     std::string content_type = "application/json";
     std::vector<std::string> warnings{};
+    int retry_after_seconds = 0;
 };
 
 struct opened_watch {
@@ -35,11 +36,20 @@ struct opened_watch {
     std::chrono::seconds timeout;
     std::string content_type = "application/json";
 };
-using response = std::variant<answer, opened_watch>;
+// A hook_call: it is to be made, and answered in the talk; then the same question is asked again.
+using response = std::variant<answer, opened_watch, hook_call>;
+
+// What a request is called in rules and counters.
+struct request_name {
+    std::string verb;      // get, list, watch, create, update, patch, delete; empty where there is no resource
+    std::string resource;  // plural
+};
+[[nodiscard]] request_name name_request(std::string_view method, std::string_view target);
 
 inline constexpr std::chrono::seconds watch_time_default{1800};
 inline constexpr std::chrono::seconds watch_time_max{7200};
 
-[[nodiscard]] response ask(cluster& of, const question& what, api::seconds_time now);
+// Without a talk no webhooks are asked.
+[[nodiscard]] response ask(cluster& of, const question& what, api::seconds_time now, admission_talk* talk = nullptr);
 
 }  // namespace cotrain::sim

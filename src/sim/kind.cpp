@@ -148,7 +148,11 @@ base::result<const kind*> kinds::define(api::ref definition) {
     out.merged = with_object_meta(*read);
     out.body = std::make_shared<const schema::node>(std::move(*read));
     if (find(out.group, out.version, out.plural) != nullptr) return refuse(name, "is defined already");
-    all_.push_back(std::make_unique<const kind>(std::move(out)));
+    return add(std::move(out));
+}
+
+const kind* kinds::add(kind made) {
+    all_.push_back(std::make_unique<const kind>(std::move(made)));
     return all_.back().get();
 }
 

@@ -1,7 +1,10 @@
 // The kinds of objects that are served, as data: built-in ones and those of CustomResourceDefinitions.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,6 +12,7 @@
 #include "api/arena.hpp"
 #include "api/edit.hpp"
 #include "api/schema/node.hpp"
+#include "api/time.hpp"
 #include "api/tree.hpp"
 #include "base/error.hpp"
 
@@ -21,6 +25,26 @@ struct column {
     std::string path;  // ".status.phase", or ".status.conditions[-1:].type" as definitions write it
     int priority = 0;  // above 0: only with -o wide
     std::string description;
+    // Of columns that no path leads to.
+    std::string (*text)(api::ref object, api::seconds_time now) = nullptr;
+};
+
+// Who sends a request.
+struct caller {
+    std::string name = "system:anonymous";
+    std::vector<std::string> groups{};
+};
+// What tokens stand for.
+using token_table = std::map<std::string, caller, std::less<>>;
+
+// The objects of another kind in another form, as core/v1 Events are to those of events.k8s.io.
+struct other_form {
+    std::string_view group;
+    std::string_view version;
+    std::string_view plural;
+    api::ref (*show)(api::arena& memory, api::ref stored);
+    api::ref (*read)(api::arena& memory, api::ref shown);
+    std::string (*field)(std::string_view selected);  // how a selector's field is called in the other kind
 };
 
 struct kind {
@@ -42,6 +66,11 @@ struct kind {
     // What the server itself fills in, and where it refuses a change; null: nothing.
     void (*fill)(api::arena& memory, api::editor& object) = nullptr;
     std::string (*refuse)(api::ref live, api::ref wanted) = nullptr;  // "path: what", empty: fine
+    // Reviews are answered, not kept: puts the status into what was posted.
+    void (*answer)(api::editor& object, const caller& who, const token_table& tokens) = nullptr;
+    std::optional<other_form> of_other{};
+    // Fields that selectors may name beside metadata.name and metadata.namespace, as they are stored.
+    std::vector<std::string> selectable{};
 
     [[nodiscard]] std::string api_version() const { return group.empty() ? version : group + "/" + version; }
     // "trainjobs.trainer.kubeflow.org", "configmaps"
@@ -55,6 +84,7 @@ class kinds {
     // One of our schemas' own definitions or any other CustomResourceDefinition. Rules, patterns and formats that
     // api/schema does not know are not checked.
     [[nodiscard]] base::result<const kind*> define(api::ref custom_resource_definition);
+    const kind* add(kind made);
 
     [[nodiscard]] const kind* find(std::string_view group, std::string_view version, std::string_view plural) const;
     [[nodiscard]] const kind* find(std::string_view api_version, std::string_view name) const;
@@ -66,6 +96,8 @@ class kinds {
 
 // The built-in kinds.
 [[nodiscard]] std::vector<kind> built_in_kinds();
+// JobSet and both PodGroups, with what their own controllers fill in; where they are not defined already.
+void add_neighbours(kinds& to);
 // metav1.ObjectMeta.
 [[nodiscard]] api::schema::shared_node object_meta();
 // A schema of a whole object with its metadata spelled out.

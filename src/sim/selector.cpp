@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/cluster.hpp"
+
 namespace cotrain::sim {
 namespace {
 
@@ -86,20 +88,63 @@ bool holds(const requirement& wanted, const std::string* value) {
     return false;
 }
 
-}  // namespace
-
-bool selector::takes(const record& object) const {
-    const auto label_holds = [&](const requirement& wanted) {
-        const auto found = std::ranges::find(object.labels, wanted.name, &std::pair<std::string, std::string>::first);
-        return holds(wanted, found == object.labels.end() ? nullptr : &found->second);
-    };
-    const auto field_holds = [&](const requirement& wanted) {
-        return holds(wanted, wanted.name == "metadata.name" ? &object.name : &object.ns);
-    };
-    return std::ranges::all_of(labels, label_holds) && std::ranges::all_of(fields, field_holds);
+api::ref at_path(api::ref at, std::string_view path) {
+    while (!path.empty()) {
+        const std::size_t dot = path.find('.');
+        at = at.get(path.substr(0, dot));
+        path = dot == std::string_view::npos ? std::string_view{} : path.substr(dot + 1);
+    }
+    return at;
 }
 
-std::expected<selector, std::string> read_selector(std::string_view labels, std::string_view fields) {
+// Another kind's form takes what it renames; unknown names then find nothing.
+bool is_selectable(const kind& of, const std::string& name) {
+    return name == "metadata.name" || name == "metadata.namespace" || of.of_other.has_value() ||
+           std::ranges::find(of.selectable, name) != of.selectable.end();
+}
+
+}  // namespace
+
+bool all_hold(const std::vector<requirement>& wanted, const label_list& labels) {
+    return std::ranges::all_of(wanted, [&](const requirement& each) {
+        const auto found = std::ranges::find(labels, each.name, &std::pair<std::string, std::string>::first);
+        return holds(each, found == labels.end() ? nullptr : &found->second);
+    });
+}
+
+bool selector::takes(const record& object) const {
+    if (!all_hold(labels, object.labels)) return false;
+    api::arena memory;
+    api::ref whole;
+    const auto field_holds = [&](const requirement& wanted) {
+        if (wanted.name == "metadata.name") return holds(wanted, &object.name);
+        if (wanted.name == "metadata.namespace") return holds(wanted, &object.ns);
+        if (!whole) whole = open(memory, object);
+        const api::ref value = at_path(whole, wanted.name);
+        const std::string text =
+            value.is_bool() ? (value.as_bool(false) ? "true" : "false") : std::string{value.text()};
+        return holds(wanted, &text);
+    };
+    return std::ranges::all_of(fields, field_holds);
+}
+
+std::vector<requirement> read_label_selector(api::ref document) {
+    std::vector<requirement> out;
+    for (const api::member& m : document.get("matchLabels").members())
+        out.push_back({std::string{m.key()}, relation::among, {std::string{m.value.as_string()}}});
+    for (const api::ref each : document.get("matchExpressions").items()) {
+        const std::string_view how = each.get("operator").as_string();
+        requirement wanted{std::string{each.get("key").as_string()}, how == "In"       ? relation::among
+                                                                     : how == "NotIn"  ? relation::not_among
+                                                                     : how == "Exists" ? relation::exists
+                                                                                       : relation::absent};
+        for (const api::ref value : each.get("values").items()) wanted.values.emplace_back(value.as_string());
+        out.push_back(std::move(wanted));
+    }
+    return out;
+}
+
+std::expected<selector, std::string> read_selector(const kind& of, std::string_view labels, std::string_view fields) {
     selector out;
     for (const std::string_view each : labels.empty() ? std::vector<std::string_view>{} : split(labels)) {
         requirement wanted;
@@ -111,7 +156,8 @@ std::expected<selector, std::string> read_selector(std::string_view labels, std:
         requirement wanted;
         if (!read_equality(each, wanted))
             return std::unexpected(fmt::format("invalid selector: '{}'; can't understand '{}'", fields, each));
-        if (wanted.name != "metadata.name" && wanted.name != "metadata.namespace")
+        if (of.of_other) wanted.name = of.of_other->field(wanted.name);
+        if (!is_selectable(of, wanted.name))
             return std::unexpected(fmt::format("field label not supported: {}", wanted.name));
         out.fields.push_back(std::move(wanted));
     }

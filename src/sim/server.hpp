@@ -1,19 +1,27 @@
-// The embedded API server on a port: HTTP/2 or HTTP/1.1, watches as streams, the garbage collector in between.
+// The embedded API server on a port: HTTP/2 or HTTP/1.1, watches as streams, webhooks called, the garbage collector in
+// between.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <memory>
+#include <string>
+#include <string_view>
 
 #include "base/log.hpp"
 #include "base/task_group.hpp"
 #include "net/server.hpp"
 #include "sim/cluster.hpp"
+#include "sim/faults.hpp"
 #include "sim/front.hpp"
+#include "sim/hooks.hpp"
 
 namespace cotrain::sim {
+
+class relay;
 
 // A watch writes so much at once, then waits until its peer has room.
 inline constexpr std::size_t watch_write_bytes = 64UL * 1024;
@@ -28,36 +36,72 @@ struct server_counters {
     std::size_t watches_open = 0;
 };
 
+// One request, when it has been answered; a watch when it has begun.
+struct request_note {
+    std::string_view verb;  // as RBAC calls it; empty where there is no resource
+    std::string_view resource;
+    std::string_view user_agent;
+    int status = 0;
+    std::size_t bytes_in = 0;
+    std::size_t bytes_out = 0;
+    std::chrono::nanoseconds took{};  // inside of the server
+};
+
+struct server_config {
+    net::server_options wire{};
+    bool closed = false;  // only those whose token the cluster knows; else everybody may do everything
+    service_table services{};
+    std::vector<fault_rule> faults{};
+    std::uint64_t fault_seed = 1;
+    std::function<void(const request_note&)> told{};
+    std::function<void()> changed{};  // an object has changed
+};
+
 // The cluster must outlive the server. Changes made to it from outside are told with changed().
 class server {
    public:
-    server(asio::any_io_executor executor, cluster& of, net::server_options options, base::logger& log);
+    server(asio::any_io_executor executor, cluster& of, server_config config, base::logger& log);
     ~server();
 
-    [[nodiscard]] base::result<> start() { return wire_.start(); }
-    [[nodiscard]] std::uint16_t port() const { return wire_.port(); }
+    [[nodiscard]] base::result<> start();
+    [[nodiscard]] std::uint16_t port() const;
     [[nodiscard]] server_counters counters() const { return counters_; }
+    [[nodiscard]] const faults& trouble() const { return faults_; }
     // Wakes watches and the garbage collector.
     void changed();
+    // Where webhooks of that Service are reached, "namespace/name".
+    void reach(std::string service, net::tcp::address at) { hooks_.reach(std::move(service), std::move(at)); }
     // Ends all watches, then the connections.
     [[nodiscard]] awaitable<void> stop();
 
    private:
     struct open_watch;
     [[nodiscard]] awaitable<void> handle(net::incoming in);
-    [[nodiscard]] awaitable<void> stream(net::incoming in, opened_watch what);
+    [[nodiscard]] awaitable<void> serve(net::incoming in, const fault_rule* fault);
+    // Asks the cluster, and webhooks as often as it takes.
+    [[nodiscard]] awaitable<response> work_out(net::incoming in);
+    static void reply(net::incoming& in, const answer& whole);
+    [[nodiscard]] awaitable<void> stream(net::incoming in, opened_watch what, bool expires);
     [[nodiscard]] awaitable<void> collect_loop();
     // Writes what there is; false when the stream is over.
-    [[nodiscard]] awaitable<bool> drain(net::incoming in, watcher* events);
+    [[nodiscard]] awaitable<bool> drain(net::incoming in, watcher* events, event_faults* through);
 
     cluster& cluster_;
     asio::any_io_executor executor_;
+    bool closed_;
+    std::function<void(const request_note&)> told_;
+    std::function<void()> on_change_;
+    faults faults_;
+    hooks hooks_;
     server_counters counters_{};
     std::list<open_watch*> watches_;
     base::signal garbage_;
     bool stopping_ = false;
     base::task_group tasks_;
     net::server wire_;
+    std::string relay_address_{};
+    std::uint16_t relay_port_ = 0;
+    std::unique_ptr<relay> relay_;  // with faults that connections cannot do to themselves
 };
 
 }  // namespace cotrain::sim

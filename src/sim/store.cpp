@@ -77,30 +77,38 @@ void store::compact(std::uint64_t version) {
     }
 }
 
-std::vector<record_ptr> store::list(const kind& of, std::string_view ns, std::uint64_t version,
-                                    const std::optional<object_key>& after) const {
+std::size_t store::count(const kind& of) const {
+    const auto all = objects_.find(&of);
+    return all == objects_.end() ? 0 : all->second.size();
+}
+
+std::vector<record_ptr> store::list(const kind& of, const list_wish& wish) const {
     const auto wanted = [&](const object_key& key) {
-        return (ns.empty() || key.first == ns) && (!after || key > *after);
+        return (wish.ns.empty() || key.first == wish.ns) && (!wish.after || key > *wish.after);
     };
+    const auto takes = [&](const record_ptr& each) { return !wish.takes || wish.takes(*each); };
     // What changed since: as it was before the first of its changes.
     std::map<object_key, record_ptr> old;
-    for (auto each = history_.rbegin(); each != history_.rend() && each->version > version; ++each) {
+    for (auto each = history_.rbegin(); each != history_.rend() && each->version > wish.version; ++each) {
         if (each->of != &of) continue;
         const record& some = each->after ? *each->after : *each->last;
-        old[{some.ns, some.name}] = each->before;
+        if (object_key key{some.ns, some.name}; wanted(key)) old[std::move(key)] = each->before;
     }
     std::vector<record_ptr> out;
     if (const auto all = objects_.find(&of); all != objects_.end()) {
-        auto at = after ? all->second.upper_bound(*after) : all->second.lower_bound({std::string{ns}, {}});
-        for (; at != all->second.end() && (ns.empty() || at->first.first == ns); ++at) {
-            if (!old.contains(at->first)) out.push_back(at->second);
+        auto at =
+            wish.after ? all->second.upper_bound(*wish.after) : all->second.lower_bound({std::string{wish.ns}, {}});
+        for (; at != all->second.end() && out.size() < wish.items_max; ++at) {
+            if (!wish.ns.empty() && at->first.first != wish.ns) break;
+            if (!old.contains(at->first) && takes(at->second)) out.push_back(at->second);
         }
     }
     if (old.empty()) return out;
     for (const auto& [key, state] : old) {
-        if (state && wanted(key)) out.push_back(state);
+        if (state && takes(state)) out.push_back(state);
     }
     std::ranges::sort(out, {}, [](const record_ptr& each) { return object_key{each->ns, each->name}; });
+    if (out.size() > wish.items_max) out.resize(wish.items_max);
     return out;
 }
 

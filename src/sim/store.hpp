@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -51,6 +53,14 @@ struct object_id {
     auto operator<=>(const object_id&) const = default;
 };
 
+struct list_wish {
+    std::string_view ns{};  // empty: all
+    std::uint64_t version = 0;
+    std::optional<object_key> after{};
+    std::size_t items_max = std::numeric_limits<std::size_t>::max();
+    std::function<bool(const record&)> takes{};  // absent: all
+};
+
 class store {
    public:
     [[nodiscard]] record_ptr find(const kind& of, std::string_view ns, std::string_view name) const;
@@ -66,9 +76,9 @@ class store {
     // Forgets history up to that version.
     void compact(std::uint64_t version);
 
-    // The objects of a kind after a key, as they were at that version, which must not be compacted. `ns` empty: all.
-    [[nodiscard]] std::vector<record_ptr> list(const kind& of, std::string_view ns, std::uint64_t version,
-                                               const std::optional<object_key>& after) const;
+    // As the objects were at wish.version, which must not be compacted.
+    [[nodiscard]] std::vector<record_ptr> list(const kind& of, const list_wish& wish) const;
+    [[nodiscard]] std::size_t count(const kind& of) const;
     // The change after a version, of any kind; null if there is none.
     [[nodiscard]] const change* next(std::uint64_t version) const;
 

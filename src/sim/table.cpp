@@ -78,7 +78,11 @@ void append_columns(api::editor list, const kind& of) {
 
 void append_cell(api::editor cells, const column& of, api::ref object, api::seconds_time now) {
     const api::ref value = look_up(object, of.path);
-    if (of.type == "date") {
+    if (of.text != nullptr) {
+        const std::string text = of.text(object, now);
+        cells.append(of.type == "integer" ? api::value(api::ref::make_number(cells.memory().copy(text)))
+                                          : api::value(text));
+    } else if (of.type == "date") {
         cells.append(age(value, now));
     } else if (value.is_unset()) {
         cells.append(api::ref::make_null());
@@ -110,6 +114,11 @@ std::string short_duration(std::chrono::seconds passed) {
     return fmt::format("{}y", days / 365);
 }
 
+api::ref open_as(api::arena& memory, const kind& of, const record& object) {
+    const api::ref stored = open(memory, object);
+    return of.of_other ? of.of_other->show(memory, stored) : stored;
+}
+
 std::string only_metadata(const record& object) {
     api::arena memory;
     api::editor out = api::editor::object(memory);
@@ -132,7 +141,7 @@ std::string make_table(const kind& of, std::span<const record_ptr> rows, row_obj
     if (columns) append_columns(heads, of);
     api::editor list = out.ensure_array("rows");
     for (const record_ptr& each : rows) {
-        const api::ref object = open(memory, *each);
+        const api::ref object = open_as(memory, of, *each);
         api::editor row = list.append_object();
         api::editor cells = row.ensure_array("cells");
         cells.append(object.get({"metadata", "name"}));

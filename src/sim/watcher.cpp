@@ -13,21 +13,22 @@ watcher::watcher(const cluster& of, watch_wish wish) : cluster_(&of), wish_(std:
         return;
     }
     version_ = of.objects().version();
-    for (record_ptr& each : of.objects().list(*wish_.of, wish_.ns, version_, std::nullopt)) {
-        if (wish_.wanted.takes(*each)) initial_.push_back(std::move(each));
-    }
+    list_wish all{.ns = wish_.ns, .version = version_};
+    if (!wish_.wanted.empty()) all.takes = [this](const record& each) { return wish_.wanted.takes(each); };
+    for (record_ptr& each : of.objects().list(*wish_.of, all)) initial_.push_back(std::move(each));
     initial_open_ = wish_.initial_events;
 }
 
 std::string watcher::event(std::string_view type, const record& object, api::seconds_time now) const {
-    return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, wish_.show(*wish_.of, object, now));
+    return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, wish_.show(object, now));
 }
 
 std::string watcher::bookmark_event(bool ends_initial) const {
+    const kind& shown = wish_.shown != nullptr ? *wish_.shown : *wish_.of;
     return fmt::format(
         R"({{"type":"BOOKMARK","object":{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{}"{}}}}}}})"
         "\n",
-        wish_.of->name, wish_.of->api_version(), version_,
+        shown.name, shown.api_version(), version_,
         ends_initial ? R"(,"annotations":{"k8s.io/initial-events-end":"true"})" : "");
 }
 

@@ -13,10 +13,11 @@
 namespace cotrain::sim {
 
 // How objects are shown: whole, as metadata, as rows of a table.
-using shower = std::function<std::string(const kind& of, const record& object, api::seconds_time now)>;
+using shower = std::function<std::string(const record& object, api::seconds_time now)>;
 
 struct watch_wish {
     const kind* of = nullptr;
+    const kind* shown = nullptr;  // the form in which objects are shown, where it is another one
     std::string ns{};
     selector wanted{};
     std::optional<std::uint64_t> from{};  // none: the objects of now first, as added

@@ -155,7 +155,8 @@ TEST(front, shows_tables_and_metadata) {
     const api::ref table = s.get("/api/v1/configmaps", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
     EXPECT_EQ(table.get("kind").as_string(), "Table");
     EXPECT_EQ(table.get("rows").at(0).get("cells").at(0).as_string(), "a");
-    EXPECT_EQ(table.get("rows").at(0).get("cells").at(1).as_string(), "0s");
+    EXPECT_EQ(table.get("rows").at(0).get("cells").at(1).as_int(), 0) << "keys";
+    EXPECT_EQ(table.get("rows").at(0).get("cells").at(2).as_string(), "0s");
     EXPECT_EQ(table.get("rows").at(0).get({"object", "kind"}).as_string(), "PartialObjectMetadata");
     const api::ref list =
         s.get("/api/v1/configmaps", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
@@ -174,6 +175,72 @@ TEST(front, tells_what_it_serves) {
     EXPECT_EQ(s.get("/version").get("major").as_string(), "1");
     EXPECT_EQ(s.send("GET", "/apis/unknown.example").status, 404);
     EXPECT_TRUE(s.get("/openapi/v3/api/v1").get({"paths", "/api/v1/namespaces/{namespace}/configmaps/{name}"}));
+}
+
+TEST(front, shows_events_in_the_form_that_kubectl_reads) {
+    scene s;
+    EXPECT_EQ(s.send("POST", "/apis/events.k8s.io/v1/namespaces/ns/events",
+                     R"({"metadata":{"name":"e"},"reason":"Made","note":"it is there","type":"Normal",
+                     "regarding":{"kind":"TrainJob","name":"a","namespace":"ns","uid":"u"}})")
+                  .status,
+              201);
+    const api::ref event = s.get("/api/v1/namespaces/ns/events/e");
+    EXPECT_EQ(event.get("apiVersion").as_string(), "v1");
+    EXPECT_EQ(event.get("message").as_string(), "it is there");
+    EXPECT_EQ(event.get({"involvedObject", "name"}).as_string(), "a");
+    const std::string about =
+        "/api/v1/namespaces/ns/events?fieldSelector=involvedObject.uid%3Du%2CinvolvedObject.name%3D";
+    EXPECT_EQ(s.get(about + "a").get("items").size(), 1U);
+    EXPECT_EQ(s.get(about + "b").get("items").size(), 0U);
+    EXPECT_EQ(s.send("POST", "/api/v1/namespaces/ns/events",
+                     R"({"metadata":{"name":"f"},"message":"from a core client","involvedObject":{"name":"b"}})")
+                  .status,
+              201);
+    EXPECT_EQ(s.get("/apis/events.k8s.io/v1/namespaces/ns/events/f").get("note").as_string(), "from a core client");
+}
+
+TEST(front, answers_reviews) {
+    scene s;
+    s.all.tokens()["secret"] = {"somebody", {"them"}};
+    const auto ask_about = [&](std::string_view path, std::string_view spec) {
+        const answer said = s.send("POST", path, R"({"spec":)" + std::string(spec) + "}");
+        EXPECT_EQ(said.status, 201) << said.body;
+        return api::parse_json_copy(s.memory, said.body)->get("status");
+    };
+    const std::string_view tokens = "/apis/authentication.k8s.io/v1/tokenreviews";
+    EXPECT_EQ(ask_about(tokens, R"({"token":"secret"})").get({"user", "username"}).as_string(), "somebody");
+    EXPECT_FALSE(ask_about(tokens, R"({"token":"other"})").get("authenticated").as_bool(true));
+    const std::string_view access = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    EXPECT_TRUE(ask_about(access, R"({"user":"somebody"})").get("allowed").as_bool(false));
+    EXPECT_FALSE(ask_about(access, R"({"user":"system:anonymous"})").get("allowed").as_bool(true));
+}
+
+TEST(front, defines_kinds_at_run_time) {
+    scene s;
+    const std::string_view definition = R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com",
+      "scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing"},"versions":[{"name":"v1",
+      "served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object",
+      "properties":{"size":{"type":"integer","maximum":3}}}}}}}]}})";
+    EXPECT_EQ(s.send("GET", "/apis/example.com/v1/things").status, 404);
+    const answer made = s.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
+    EXPECT_EQ(made.status, 201) << made.body;
+    EXPECT_NE(made.body.find(R"("type":"Established","status":"True")"), std::string::npos);
+    const std::string_view things = "/apis/example.com/v1/namespaces/ns/things";
+    EXPECT_EQ(s.send("POST", things,
+                     R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"size":2}})")
+                  .status,
+              201);
+    EXPECT_EQ(s.send("POST", things,
+                     R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"b"},"spec":{"size":4}})")
+                  .status,
+              422);
+}
+
+TEST(front, names_requests) {
+    EXPECT_EQ(name_request("GET", "/api/v1/pods?watch=1").verb, "watch");
+    EXPECT_EQ(name_request("GET", "/api/v1/namespaces/ns/pods").verb, "list");
+    EXPECT_EQ(name_request("PATCH", "/apis/g/v1/namespaces/ns/things/a/status").resource, "things");
+    EXPECT_EQ(name_request("GET", "/version").verb, "");
 }
 
 }  // namespace

@@ -1,0 +1,147 @@
+// Pods, Jobs and what is around them, with the columns that kubectl shows of them.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "api/schema/kubernetes.hpp"
+#include "sim/built_in.hpp"
+#include "sim/table.hpp"
+
+namespace cotrain::sim {
+namespace {
+
+namespace schema = api::schema;
+
+schema::shared_node body_of(std::string_view spec, std::string_view status) {
+    schema::node out{.type = schema::value_type::object};
+    out.properties.push_back({"spec", schema::kubernetes_types().find(spec)});
+    out.properties.push_back({"status", own_type(status)});
+    return std::make_shared<const schema::node>(std::move(out));
+}
+
+std::string pod_ready(api::ref pod, api::seconds_time) {
+    const api::ref states = pod.get({"status", "containerStatuses"});
+    const auto ready =
+        std::ranges::count_if(states.items(), [](api::ref each) { return each.get("ready").as_bool(false); });
+    return fmt::format("{}/{}", ready, pod.get({"spec", "containers"}).size());
+}
+
+// As kubectl says it: the reason of whatever holds a container back, else the phase.
+std::string pod_status(api::ref pod, api::seconds_time) {
+    if (pod.get("metadata").contains("deletionTimestamp")) return "Terminating";
+    const api::ref status = pod.get("status");
+    for (const api::ref each : status.get("containerStatuses").items()) {
+        for (const char* state : {"waiting", "terminated"}) {
+            const std::string_view reason = each.get({"state", state, "reason"}).as_string();
+            if (!reason.empty()) return std::string{reason};
+        }
+    }
+    return std::string{status.get("reason").as_string(status.get("phase").as_string("Unknown"))};
+}
+
+std::string pod_restarts(api::ref pod, api::seconds_time) {
+    std::int64_t sum = 0;
+    for (const api::ref each : pod.get({"status", "containerStatuses"}).items())
+        sum += each.get("restartCount").as_int(0);
+    return fmt::format("{}", sum);
+}
+
+void fill_pod(api::arena&, api::editor& object) {
+    object.ensure_object("status").set_default("phase", "Pending");
+    api::editor spec = object.ensure_object("spec");
+    spec.set_default("restartPolicy", "Always").set_default("terminationGracePeriodSeconds", 30);
+    spec.set_default("serviceAccountName", "default").set_default("schedulerName", "default-scheduler");
+}
+
+bool holds(api::ref conditions, std::string_view type) {
+    return conditions.find_by("type", type).get("status").as_string() == "True";
+}
+
+std::string job_status(api::ref job, api::seconds_time) {
+    const api::ref conditions = job.get({"status", "conditions"});
+    for (const char* type : {"Complete", "Failed", "Suspended"}) {
+        if (holds(conditions, type)) return type;
+    }
+    return job.get("metadata").contains("deletionTimestamp") ? "Terminating" : "Running";
+}
+
+std::string job_completions(api::ref job, api::seconds_time) {
+    const api::ref wanted = job.get({"spec", "completions"});
+    return fmt::format("{}/{}", job.get({"status", "succeeded"}).as_int(0), wanted.as_int(1));
+}
+
+std::string job_duration(api::ref job, api::seconds_time now) {
+    const auto from = api::parse_time_seconds(job.get({"status", "startTime"}).as_string());
+    const auto to = api::parse_time_seconds(job.get({"status", "completionTime"}).as_string());
+    return from ? short_duration(to.value_or(now) - *from) : "";
+}
+
+std::string node_status(api::ref node, api::seconds_time) {
+    return holds(node.get({"status", "conditions"}), "Ready") ? "Ready" : "NotReady";
+}
+
+const column age{"Age", "date", ".metadata.creationTimestamp", 0, "Time since the object was created."};
+
+void add_pods(std::vector<kind>& to) {
+    kind pod = make_kind({"", "v1", "pods", "pod", "Pod", true, {"po"}}, body_of("PodSpec", "PodStatus"));
+    pod.has_status = pod.has_generation = true;
+    pod.categories = {"all"};
+    pod.fill = fill_pod;
+    pod.selectable = {"spec.nodeName", "status.phase", "spec.restartPolicy", "spec.serviceAccountName",
+                      "spec.schedulerName"};
+    pod.columns = {{"Ready", "string", "", 0, "How many containers are ready", pod_ready},
+                   {"Status", "string", "", 0, "What the pod is doing", pod_status},
+                   {"Restarts", "string", "", 0, "How often containers were restarted", pod_restarts},
+                   age,
+                   {"IP", "string", ".status.podIP", 1, "The pod's address"},
+                   {"Node", "string", ".spec.nodeName", 1, "The node it runs on"}};
+    to.push_back(std::move(pod));
+}
+
+void add_jobs(std::vector<kind>& to) {
+    kind job = make_kind({"batch", "v1", "jobs", "job", "Job"}, body_of("JobSpec", "JobStatus"));
+    job.has_status = job.has_generation = true;
+    job.categories = {"all"};
+    job.selectable = {"status.successful"};
+    job.columns = {{"Status", "string", "", 0, "What the job is doing", job_status},
+                   {"Completions", "string", "", 0, "Pods that have succeeded", job_completions},
+                   {"Duration", "string", "", 0, "From start to end", job_duration}};
+    to.push_back(std::move(job));
+}
+
+}  // namespace
+
+void add_workloads(std::vector<kind>& to) {
+    add_pods(to);
+    add_jobs(to);
+    kind service = make_kind({"", "v1", "services", "service", "Service", true, {"svc"}}, free_body());
+    service.has_status = true;
+    service.categories = {"all"};
+    service.columns = {{"Type", "string", ".spec.type", 0, "How it is reached"},
+                       {"Cluster-IP", "string", ".spec.clusterIP", 0, "Its address"}};
+    to.push_back(std::move(service));
+    kind node = make_kind({"", "v1", "nodes", "node", "Node", false, {"no"}}, free_body());
+    node.has_status = true;
+    node.selectable = {"spec.unschedulable"};
+    node.columns = {{"Status", "string", "", 0, "Whether it takes pods", node_status},
+                    age,
+                    {"Version", "string", ".status.nodeInfo.kubeletVersion", 0, "Of its kubelet"}};
+    to.push_back(std::move(node));
+    kind deployment =
+        make_kind({"apps", "v1", "deployments", "deployment", "Deployment", true, {"deploy"}}, free_body());
+    deployment.has_status = deployment.has_generation = true;
+    deployment.categories = {"all"};
+    to.push_back(std::move(deployment));
+}
+
+void add_permissions(std::vector<kind>& to) {
+    constexpr std::string_view group = "rbac.authorization.k8s.io";
+    to.push_back(make_kind({group, "v1", "roles", "role", "Role"}, free_body()));
+    to.push_back(make_kind({group, "v1", "rolebindings", "rolebinding", "RoleBinding"}, free_body()));
+    to.push_back(make_kind({group, "v1", "clusterroles", "clusterrole", "ClusterRole", false}, free_body()));
+    to.push_back(make_kind({group, "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", false},
+                           free_body()));
+}
+
+}  // namespace cotrain::sim

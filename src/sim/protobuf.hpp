@@ -1,0 +1,19 @@
+// Protobuf bodies of the built-in kinds that people create by hand: kubectl sends its own types so and takes JSON back.
+#pragma once
+
+#include <expected>
+#include <string>
+#include <string_view>
+
+#include "api/arena.hpp"
+#include "api/tree.hpp"
+
+namespace cotrain::sim {
+
+inline constexpr unsigned protobuf_depth_max = 16;
+
+// The body as the document that its JSON would be. Fields that are not known here are left out, kinds that are not
+// known are errors.
+[[nodiscard]] std::expected<api::ref, std::string> read_protobuf(api::arena& memory, std::string_view body);
+
+}  // namespace cotrain::sim

@@ -1,0 +1,165 @@
+// Webhooks: which are asked, what they are told, and what their answers do.
+#include "sim/admission.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <string>
+
+#include "api/json.hpp"
+#include "sim/base64.hpp"
+#include "sim/front.hpp"
+
+namespace cotrain::sim {
+namespace {
+
+constexpr api::seconds_time now{std::chrono::seconds{1'767'312'000}};
+
+std::string allow(std::string_view more = {}) { return R"({"response":{"allowed":true)" + std::string(more) + "}}"; }
+std::string patch(std::string_view operations) {
+    return allow(R"(,"patchType":"JSONPatch","patch":")" + encode_base64(operations) + "\"");
+}
+
+struct scene {
+    cluster all{1};
+    api::arena memory;
+    std::vector<api::ref> reviews;
+    std::function<hook_answer(const hook_call&)> hook = [](const hook_call&) { return hook_answer{true, allow()}; };
+
+    scene() { (void)send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"ns","labels":{"team":"a"}}})"); }
+
+    answer send(std::string_view method, std::string_view target, std::string_view body = {},
+                std::string_view type = "application/json") {
+        admission_talk talk{.who = {"me", {"us"}}};
+        for (int round = 0; round < 10; ++round) {
+            const response said = ask(all, {method, target, {}, type, "test/1", body}, now, &talk);
+            if (const auto* const call = std::get_if<hook_call>(&said)) {
+                reviews.push_back(*api::parse_json_copy(memory, call->review));
+                talk.answer(hook(*call));
+                continue;
+            }
+            return std::get<answer>(said);
+        }
+        ADD_FAILURE() << "asked too often";
+        return {};
+    }
+    void configure(std::string_view kind_name, std::string_view more = {}) {
+        const std::string text =
+            R"({"metadata":{"name":"c"},"webhooks":[{"name":"h.example.com","clientConfig":{"caBundle":"YWJj",
+            "service":{"namespace":"ops","name":"svc","path":"/x"}},"rules":[{"apiGroups":[""],"apiVersions":["v1"],
+            "operations":["CREATE","UPDATE"],"resources":["configmaps"]}],"timeoutSeconds":3)" +
+            std::string(more) + "}]}";
+        const std::string path = "/apis/admissionregistration.k8s.io/v1/" + std::string(kind_name);
+        EXPECT_EQ(send("POST", path, text).status, 201);
+    }
+    answer make(std::string_view body = R"({"metadata":{"name":"a"},"data":{"k":"v"}})") {
+        return send("POST", "/api/v1/namespaces/ns/configmaps", body);
+    }
+    api::ref read(const answer& of) { return *api::parse_json_copy(memory, of.body); }
+};
+
+constexpr std::string_view mutating = "mutatingwebhookconfigurations";
+constexpr std::string_view validating = "validatingwebhookconfigurations";
+
+TEST(admission, tells_a_webhook_all_about_a_request) {
+    scene s;
+    s.configure(validating);
+    std::string host, path, ca;
+    s.hook = [&](const hook_call& call) {
+        host = call.service + " " + call.host;
+        path = call.path;
+        ca = call.ca_pem;
+        EXPECT_EQ(call.timeout, std::chrono::seconds(3));
+        return hook_answer{true, allow()};
+    };
+    EXPECT_EQ(s.make().status, 201);
+    EXPECT_EQ(host, "ops/svc svc.ops.svc");
+    EXPECT_EQ(path, "/x");
+    EXPECT_EQ(ca, "abc");
+    ASSERT_EQ(s.reviews.size(), 1U);
+    const api::ref request = s.reviews[0].get("request");
+    EXPECT_EQ(request.get("operation").as_string(), "CREATE");
+    EXPECT_EQ(request.get({"resource", "resource"}).as_string(), "configmaps");
+    EXPECT_EQ(request.get({"userInfo", "username"}).as_string(), "me");
+    EXPECT_EQ(request.get({"object", "metadata", "name"}).as_string(), "a");
+    EXPECT_TRUE(request.get("oldObject").is_null());
+
+    EXPECT_EQ(
+        s.send("PATCH", "/api/v1/namespaces/ns/configmaps/a", R"({"data":{"k":"w"}})", "application/merge-patch+json")
+            .status,
+        200);
+    ASSERT_EQ(s.reviews.size(), 2U);
+    EXPECT_EQ(s.reviews[1].get({"request", "operation"}).as_string(), "UPDATE");
+    EXPECT_EQ(s.reviews[1].get({"request", "oldObject", "data", "k"}).as_string(), "v");
+    EXPECT_EQ(s.reviews[1].get({"request", "object", "data", "k"}).as_string(), "w");
+}
+
+TEST(admission, takes_a_webhooks_changes) {
+    scene s;
+    s.configure(mutating);
+    s.configure(validating);
+    s.hook = [](const hook_call&) {
+        return hook_answer{true, patch(R"([{"op":"add","path":"/data/more","value":"x"}])")};
+    };
+    const answer made = s.make();
+    EXPECT_EQ(made.status, 201) << made.body;
+    EXPECT_EQ(s.read(made).get({"data", "more"}).as_string(), "x");
+    ASSERT_EQ(s.reviews.size(), 2U);
+    EXPECT_EQ(s.reviews[1].get({"request", "object", "data", "more"}).as_string(), "x") << "validated as changed";
+    EXPECT_EQ(s.reviews[0].get({"request", "object", "metadata", "uid"}).as_string(),
+              s.read(made).get({"metadata", "uid"}).as_string())
+        << "one object, however often the request was played";
+}
+
+TEST(admission, denies_with_the_webhooks_words) {
+    scene s;
+    s.configure(validating);
+    s.hook = [](const hook_call&) {
+        return hook_answer{true, R"({"response":{"allowed":false,"status":{"code":422,"message":"no such thing"}}})"};
+    };
+    const answer made = s.make();
+    EXPECT_EQ(made.status, 422);
+    EXPECT_NE(made.body.find(R"(admission webhook \"h.example.com\" denied the request: no such thing)"),
+              std::string::npos)
+        << made.body;
+    EXPECT_EQ(s.send("GET", "/api/v1/namespaces/ns/configmaps/a").status, 404);
+}
+
+TEST(admission, fails_or_goes_on_when_a_webhook_cannot_be_had) {
+    scene s;
+    s.configure(validating);
+    s.hook = [](const hook_call&) { return hook_answer{false, "connection refused"}; };
+    const answer made = s.make();
+    EXPECT_EQ(made.status, 500);
+    EXPECT_NE(made.body.find(R"(failed calling webhook \"h.example.com\")"), std::string::npos) << made.body;
+    EXPECT_NE(made.body.find("connection refused"), std::string::npos);
+    scene open;
+    open.configure(validating, R"(,"failurePolicy":"Ignore")");
+    open.hook = s.hook;
+    EXPECT_EQ(open.make().status, 201);
+}
+
+TEST(admission, asks_only_those_that_are_meant) {
+    scene s;
+    s.configure(validating, R"(,"objectSelector":{"matchExpressions":[{"key":"x","operator":"NotIn","values":["off"]}]},
+        "namespaceSelector":{"matchLabels":{"team":"a"}})");
+    EXPECT_EQ(s.make(R"({"metadata":{"name":"off","labels":{"x":"off"}}})").status, 201);
+    EXPECT_TRUE(s.reviews.empty());
+    EXPECT_EQ(s.send("POST", "/api/v1/namespaces/ns/secrets", R"({"metadata":{"name":"s"}})").status, 201);
+    EXPECT_TRUE(s.reviews.empty());
+    EXPECT_EQ(s.make().status, 201);
+    EXPECT_EQ(s.reviews.size(), 1U);
+}
+
+TEST(admission, dry_run_keeps_nothing_and_says_so) {
+    scene s;
+    s.configure(validating);
+    EXPECT_EQ(s.send("POST", "/api/v1/namespaces/ns/configmaps?dryRun=All", R"({"metadata":{"name":"a"}})").status,
+              201);
+    ASSERT_EQ(s.reviews.size(), 1U);
+    EXPECT_TRUE(s.reviews[0].get({"request", "dryRun"}).as_bool(false));
+    EXPECT_EQ(s.send("GET", "/api/v1/namespaces/ns/configmaps/a").status, 404);
+}
+
+}  // namespace
+}  // namespace cotrain::sim
