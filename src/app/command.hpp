@@ -18,6 +18,7 @@ struct command {
 int run_config(arguments words);
 int run_demo(arguments words);
 int run_operator(arguments words);
+int run_playground(arguments words);
 int run_probe(arguments words);
 int run_render(arguments words);
 int run_validate(arguments words);

@@ -21,6 +21,7 @@ constexpr std::array commands{
     command{"config", "print the configuration that the operator would run with", run_config},
     command{"demo", "show what this version does, on this machine alone", run_demo},
     command{"operator", "turn TrainJobs into JobSets, for as long as it runs", run_operator},
+    command{"playground", "a cluster in this process with our operator in it, for kubectl", run_playground},
     command{"probe", "reach the cluster of a kubeconfig: version, who we are, which definitions it has", run_probe},
     command{"render", "print what would be applied for TrainJobs in files", run_render},
     command{"validate", "say what admission would refuse in files", run_validate},
@@ -31,7 +32,7 @@ constexpr std::array commands{
 int run_help(arguments) {
     std::puts("usage: cotrain COMMAND [options]\n");
     for (const command& each : commands)
-        std::printf("  %-9.*s %.*s\n", static_cast<int>(each.name.size()), each.name.data(),
+        std::printf("  %-11.*s %.*s\n", static_cast<int>(each.name.size()), each.name.data(),
                     static_cast<int>(each.help.size()), each.help.data());
     std::puts(
         "\nFlags alone mean operator. Exit codes: 0 done, 1 failed, 2 used wrongly; operator: 3 the Lease was lost.");

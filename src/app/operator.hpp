@@ -61,6 +61,8 @@ class operator_process {
         return leader_ == nullptr ? std::string_view{} : std::string_view(leader_->holder());
     }
     [[nodiscard]] bool synced() const { return informers_->is_ready(); }
+    // Null before run() has opened the ports.
+    [[nodiscard]] const servers* served() const { return servers_.get(); }
     [[nodiscard]] const watch::informers& observed() const { return *informers_; }
     [[nodiscard]] const reconcile::trainjob_reconciler& train_jobs() const { return jobs_; }
     [[nodiscard]] const reconcile::write_gate& writes() const { return gate_; }

@@ -1,6 +1,7 @@
 // Which server has which limits and answers with what.
 #include "app/servers.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "app/config_tls.hpp"
@@ -92,6 +93,11 @@ base::result<> servers::listen(std::string_view what, net::server_options option
     tools_.log.info("serving", {{"what", what}, {"port", std::int64_t{made->port()}}});
     servers_.push_back({std::string(what), std::move(made)});
     return {};
+}
+
+std::uint16_t servers::port_of(std::string_view what) const {
+    const auto found = std::ranges::find(servers_, what, &listening::what);
+    return found == servers_.end() ? 0 : found->on->port();
 }
 
 void servers::keep_certificates() {

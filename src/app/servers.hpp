@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/config.hpp"
@@ -48,6 +49,8 @@ class servers {
     // Answers what was accepted.
     [[nodiscard]] awaitable<void> stop();
 
+    // Where a server listens ("webhooks", "metrics", "health"); 0 if it does not.
+    [[nodiscard]] std::uint16_t port_of(std::string_view what) const;
     // For pods that report their progress; empty until there is one.
     [[nodiscard]] std::string ca_certificate() const;
     // Why not ready; empty when all is well.

@@ -1,0 +1,56 @@
+// Draws the state that the server sends; a new state replaces what is drawn of a job.
+"use strict";
+
+const make = (name, text, kinds) => {
+  const out = document.createElement(name);
+  if (text !== undefined) out.textContent = text;
+  if (kinds) out.className = kinds;
+  return out;
+};
+
+const partRow = (into, part, job) => {
+  const all = part.active + part.succeeded + part.failed + part.suspended;
+  const bar = make("progress");
+  bar.max = Math.max(all, 1);
+  bar.value = part.ready + part.succeeded;
+  bar.title = JSON.stringify(part);
+  const words = ["ready", "succeeded", "failed", "suspended"].filter((w) => part[w] > 0).map((w) => `${part[w]} ${w}`);
+  into.append(make("span", part.name), bar, make("small", words.join(", ") || (part.active ? "starting" : "waiting")));
+};
+
+const draw = (job) => {
+  const out = make("article");
+  out.dataset.name = `${job.namespace}/${job.name}`;
+  const head = make("h2", job.name);
+  head.append(make("small", `${job.namespace} · runtime ${job.runtime}`));
+  for (const each of job.conditions || []) {
+    const badge = make("span", each.type, `condition ${each.status} ${each.type}`);
+    badge.title = `${each.reason}: ${each.message}`;
+    head.append(badge);
+  }
+  out.append(head);
+  const parts = make("div", undefined, "parts");
+  for (const each of job.parts || []) partRow(parts, each, job);
+  out.append(parts);
+  const facts = [`${job.podsReady} of ${job.pods} pods ready`];
+  if (job.gang) facts.push(`gang of ${job.gang.minMember}: ${job.gang.phase}, ${job.gang.running} running`);
+  if (job.latencyMs !== undefined) facts.push(`JobSet after ${job.latencyMs} ms`);
+  out.append(make("div", facts.join(" · "), "latency"));
+  const events = make("ul", undefined, "events");
+  for (const each of job.events) events.append(make("li", each));
+  if (job.events.length > 0) out.append(events);
+  return out;
+};
+
+const show = (state) => {
+  document.getElementById("summary").textContent =
+    `${state.jobsEver} so far · created → JobSet: p50 ${state.p50Ms} ms, p99 ${state.p99Ms} ms (${state.measured} measured)`;
+  document.getElementById("jobs").replaceChildren(...state.jobs.map(draw));
+  document.getElementById("empty").hidden = state.jobs.length > 0;
+};
+
+const source = new EventSource("state");
+source.onmessage = (message) => show(JSON.parse(message.data));
+source.onerror = () => {
+  document.getElementById("summary").textContent = "the playground is gone; waiting for it …";
+};

@@ -1,0 +1,56 @@
+// Files with mode 0600.
+#include "app/private_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace cotrain::app {
+
+namespace {
+
+std::unexpected<base::error> failed(const std::string& path) {
+    return base::fail(base::errc::invalid, "write " + path + ": " + std::strerror(errno));
+}
+
+}  // namespace
+
+base::result<> write_private_file(const std::string& path, std::string_view text) {
+    std::string beside = path + ".XXXXXX";
+    const int file = ::mkostemp(beside.data(), O_CLOEXEC);
+    if (file < 0) return failed(path);
+    bool fine = true;
+    while (fine && !text.empty()) {
+        const ssize_t n = ::write(file, text.data(), text.size());
+        fine = n > 0 || (n < 0 && errno == EINTR);
+        if (n > 0) text.remove_prefix(static_cast<std::size_t>(n));
+    }
+    fine = ::close(file) == 0 && fine && ::rename(beside.c_str(), path.c_str()) == 0;
+    if (fine) return {};
+    auto out = failed(path);
+    ::unlink(beside.c_str());
+    return out;
+}
+
+temporary_file::~temporary_file() {
+    if (!path_.empty()) ::unlink(path_.c_str());
+}
+
+base::result<> temporary_file::write(const std::string& path, std::string_view text) {
+    std::string name = path;
+    if (name.empty()) {
+        std::error_code error;
+        name = (std::filesystem::temp_directory_path(error) / ("cotrain-playground-" + std::to_string(::getpid())))
+                   .string();
+    }
+    if (auto done = write_private_file(name, text); !done) return done;
+    path_ = name;
+    return {};
+}
+
+}  // namespace cotrain::app
