@@ -1,0 +1,42 @@
+// `cotrain playground` as a process of its own: started, asked for what it printed, ended.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+namespace cotrain::test {
+
+class playground_child {
+   public:
+    // Returns when it says how to end it; throws with what it said if it ends before.
+    explicit playground_child(std::vector<std::string> options);
+    ~playground_child();
+    playground_child(const playground_child&) = delete;
+    playground_child& operator=(const playground_child&) = delete;
+
+    [[nodiscard]] const std::string& said() const { return said_; }
+    [[nodiscard]] const std::string& directory() const { return directory_; }
+    [[nodiscard]] std::string kubeconfig() const { return directory_ + "/kubeconfig"; }
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    // The page's address, as printed.
+    [[nodiscard]] std::string page() const;
+    // SIGINT; its exit code, or 128 and the signal that ended it.
+    int stop();
+
+   private:
+    std::string directory_;
+    std::string said_;
+    pid_t pid_ = -1;
+    int out_ = -1;
+};
+
+struct finished {
+    int code = 0;
+    std::string output;  // both streams
+};
+// A command of bash, with KUBECONFIG set and kubectl in the PATH.
+[[nodiscard]] finished run_shell(const playground_child& in, const std::string& command);
+
+}  // namespace cotrain::test
