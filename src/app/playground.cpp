@@ -27,9 +27,9 @@ void complain(std::string_view why) { std::fputs(fmt::format("cotrain playground
 
 box_options options_of(const playground_options& wanted) {
     return {.port = wanted.port,
-            .seed = base::random_source::from_system().next(),
             .script = wanted.script,
-            .faults = wanted.faults};
+            .faults = wanted.faults,
+            .seed = base::random_source::from_system().next()};
 }
 
 class playground {

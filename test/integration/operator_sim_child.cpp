@@ -96,9 +96,13 @@ finished run_shell(const playground_child& in, const std::string& command) {
     const std::string setting = "export KUBECONFIG='" + in.kubeconfig() + "' PATH='" + bin.string() +
                                 "':\"$PATH\" HOME='" + in.directory() + "' T='" + in.directory() + "'; cd '" +
                                 COTRAIN_SOURCE_DIR + "'; ";
+    return run_shell(setting + command);
+}
+
+finished run_shell(const std::string& command) {
     finished out;
     pid_t child = -1;
-    const int from = start({"bash", "-c", setting + command}, &child);
+    const int from = start({"bash", "-c", command}, &child);
     static_cast<void>(read_until(from, out.output, {}));
     ::close(from);
     out.code = wait_for(child);

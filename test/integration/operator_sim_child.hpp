@@ -38,5 +38,6 @@ struct finished {
 };
 // A command of bash, with KUBECONFIG set and kubectl in the PATH.
 [[nodiscard]] finished run_shell(const playground_child& in, const std::string& command);
+[[nodiscard]] finished run_shell(const std::string& command);
 
 }  // namespace cotrain::test

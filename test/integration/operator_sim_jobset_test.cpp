@@ -1,12 +1,16 @@
 // What the operator makes on the embedded API server is taken as it is by a real one.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
+#include <filesystem>
 #include <string>
 
 #include "api/edit.hpp"
 #include "api/json.hpp"
 #include "integration/control.hpp"
+#include "integration/operator_child.hpp"
 #include "integration/operator_scene.hpp"
 #include "integration/operator_sim_child.hpp"
 #include "support/run.hpp"
@@ -58,6 +62,53 @@ TEST(sim_jobsets, are_accepted_unchanged_by_the_real_api_server) {
         test::run(loop, offer(&loop, job, as_sent(memory, *read)));
     }
     EXPECT_EQ(child.stop(), 0);
+}
+
+// Operator and API server as two processes.
+TEST(sim_processes, an_operator_of_its_own_brings_jobs_to_complete) {
+    test::playground_child child({"--no-page", "--no-operator", "--script", "start 20ms, ready 20ms, run 100ms"});
+    asio::io_context loop(1);
+    test::operator_child ours(loop, "", child.kubeconfig());
+    const test::finished done = run_shell(child,
+                                          "kubectl apply -f examples/torch.yaml -f examples/mpi.yaml && kubectl wait "
+                                          "--for=condition=Complete trainjob/torch-two trainjob/mpi-pi --timeout=60s");
+    EXPECT_EQ(done.code, 0) << done.output << ours.log();
+    EXPECT_EQ(child.stop(), 0);
+}
+
+TEST(sim_processes, demo_ends_with_complete) {
+    const test::finished shown = test::run_shell(std::string(COTRAIN_BINARY) + " demo");
+    EXPECT_EQ(shown.code, 0) << shown.output;
+    for (const char* text : {"torch-two  condition Complete=True", "mpi-pi     condition Complete=True",
+                             "mpi-pi-node-0-2.mpi-pi slots=2", "PET_NODE_RANK=1", "patch jobsets"})
+        EXPECT_NE(shown.output.find(text), std::string::npos) << text << "\n" << shown.output;
+    EXPECT_EQ(shown.output.find('\x1b'), std::string::npos) << "plain lines where there is no terminal";
+}
+
+TEST(sim_processes, wrong_words_are_told_with_code_2) {
+    for (const char* words : {"demo now", "playground --port x", "playground --faults jump", "playground --what"}) {
+        const test::finished said = test::run_shell(std::string(COTRAIN_BINARY) + " " + words);
+        EXPECT_EQ(said.code, 2) << words;
+        EXPECT_EQ(std::count(said.output.begin(), said.output.end(), '\n'), 1) << said.output;
+    }
+}
+
+// What is kept of one playground is there in the next.
+TEST(sim_processes, a_snapshot_carries_objects_over) {
+    const std::string file =
+        (std::filesystem::temp_directory_path() / ("cotrain-snap-" + std::to_string(::getpid()))).string();
+    const std::string get = "kubectl get configmap kept -o jsonpath='{.metadata.uid} {.data.k}'";
+    std::string before;
+    {
+        test::playground_child child({"--no-page", "--snapshot", file});
+        before = run_shell(child, "kubectl create configmap kept --from-literal=k=v >/dev/null; " + get).output;
+        EXPECT_EQ(child.stop(), 0);
+    }
+    EXPECT_NE(before.find(" v"), std::string::npos) << before;
+    test::playground_child child({"--no-page", "--snapshot", file});
+    EXPECT_EQ(run_shell(child, get).output, before);
+    EXPECT_EQ(child.stop(), 0);
+    std::filesystem::remove(file);
 }
 
 }  // namespace

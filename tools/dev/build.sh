@@ -35,7 +35,7 @@ show_progress() {
   done
 }
 
-# What a TrainJob becomes, from files alone; then the connection that will carry it.
+# What a TrainJob becomes, from files alone; then the whole way to Complete in one process.
 run_demo() {
   local each
   for each in examples/torch.yaml examples/mpi.yaml; do

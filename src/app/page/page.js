@@ -8,7 +8,7 @@ const make = (name, text, kinds) => {
   return out;
 };
 
-const partRow = (into, part, job) => {
+const partRow = (into, part) => {
   const all = part.active + part.succeeded + part.failed + part.suspended;
   const bar = make("progress");
   bar.max = Math.max(all, 1);
@@ -30,7 +30,7 @@ const draw = (job) => {
   }
   out.append(head);
   const parts = make("div", undefined, "parts");
-  for (const each of job.parts || []) partRow(parts, each, job);
+  for (const each of job.parts || []) partRow(parts, each);
   out.append(parts);
   const facts = [`${job.podsReady} of ${job.pods} pods ready`];
   if (job.gang) facts.push(`gang of ${job.gang.minMember}: ${job.gang.phase}, ${job.gang.running} running`);
