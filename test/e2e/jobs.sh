@@ -44,7 +44,7 @@ lines() {
 # different COUNT PATTERN WHAT: of $state/log, so many different texts match
 different() {
   local found
-  found=$(grep -oE -- "$2" "$state/log" | sort -u | wc -l)
+  found=$({ grep -oE -- "$2" "$state/log" || true; } | sort -u | wc -l)
   [ "$found" = "$1" ] || { cat "$state/log" >&2; fail "$3: $found different '$2', not $1"; }
 }
 
