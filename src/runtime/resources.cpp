@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "api/tree_builder.hpp"
 #include "runtime/merge.hpp"
@@ -39,20 +40,46 @@ std::int64_t gpus_among(ref amounts) {
     return amount ? amount->value() : 0;
 }
 
-base::result<> read_amounts(ref amounts, resource_list& out, bool only_missing) {
+// Without those of `known`.
+base::result<resource_list> read_amounts(ref amounts, const resource_list& known) {
+    std::vector<resource_list::entry> list;
+    list.reserve(amounts.size());
     for (const auto& m : amounts.members()) {
-        if (only_missing && out.find(m.key()) != nullptr) continue;
+        if (known.find(m.key()) != nullptr) continue;
         auto amount = quantity::parse(m.value);
         if (!amount) return base::fail(std::move(amount.error()).during("resource " + std::string(m.key())));
-        out.set(m.key(), *amount);
+        list.emplace_back(m.key(), *amount);
     }
-    return {};
+    return resource_list(std::move(list));
 }
 
 // Only these count on the level of the pod (KEP-2837).
 bool pod_level(std::string_view name) { return name == "cpu" || name == "memory" || name.starts_with("hugepages-"); }
 
 }  // namespace
+
+resource_list::resource_list(std::vector<entry> entries) : entries_(std::move(entries)) {
+    std::ranges::sort(entries_, {}, &entry::first);
+}
+
+// Lays `other` over this: entries of both are given to `both`, the rest is taken as it is.
+template <class F>
+void resource_list::join(const resource_list& other, const F& both) {
+    std::vector<entry> all;
+    all.reserve(entries_.size() + other.entries_.size());
+    auto mine = entries_.begin();
+    for (const entry& theirs : other.entries_) {
+        while (mine != entries_.end() && mine->first < theirs.first) all.push_back(std::move(*mine++));
+        if (mine == entries_.end() || mine->first != theirs.first) {
+            all.push_back(theirs);
+            continue;
+        }
+        both(mine->second, theirs.second);
+        all.push_back(std::move(*mine++));
+    }
+    std::move(mine, entries_.end(), std::back_inserter(all));
+    entries_ = std::move(all);
+}
 
 quantity& resource_list::at(std::string_view name, bool& is_new) {
     const auto place = std::ranges::lower_bound(entries_, name, {}, &entry::first);
@@ -65,33 +92,25 @@ const quantity* resource_list::find(std::string_view name) const {
     return place == entries_.end() || place->first != name ? nullptr : &place->second;
 }
 
-void resource_list::add(std::string_view name, const quantity& amount) {
-    bool is_new = false;
-    quantity& sum = at(name, is_new);
-    if (is_new) {
-        sum = amount;
-    } else {
-        sum += amount;
-    }
-}
-
-void resource_list::raise_to(std::string_view name, const quantity& amount) {
-    bool is_new = false;
-    quantity& most = at(name, is_new);
-    if (is_new || most < amount) most = amount;
-}
-
 void resource_list::set(std::string_view name, const quantity& amount) {
     bool is_new = false;
     at(name, is_new) = amount;
 }
 
 void resource_list::add(const resource_list& other) {
-    for (const auto& [name, amount] : other.entries_) add(name, amount);
+    if (other.empty()) return;
+    join(other, [](quantity& sum, const quantity& amount) { sum += amount; });
+}
+
+void resource_list::add_missing(const resource_list& other) {
+    join(other, [](quantity&, const quantity&) {});
 }
 
 void resource_list::raise_to(const resource_list& other) {
-    for (const auto& [name, amount] : other.entries_) raise_to(name, amount);
+    if (other.empty()) return;
+    join(other, [](quantity& most, const quantity& amount) {
+        if (most < amount) most = amount;
+    });
 }
 
 void resource_list::multiply(std::int64_t factor) {
@@ -116,9 +135,11 @@ base::result<ref> merge_resources(api::arena& memory, ref base, ref over, std::s
 }
 
 base::result<resource_list> requests_of(ref resources) {
-    resource_list out;
-    if (auto read = read_amounts(resources.get("requests"), out, false); !read) return base::fail(read.error());
-    if (auto read = read_amounts(resources.get("limits"), out, true); !read) return base::fail(read.error());
+    auto out = read_amounts(resources.get("requests"), {});
+    if (!out) return out;
+    const auto limits = read_amounts(resources.get("limits"), *out);
+    if (!limits) return base::fail(limits.error());
+    if (!limits->empty()) out->add_missing(*limits);
     return out;
 }
 
@@ -149,9 +170,9 @@ base::result<resource_list> pod_requests(ref pod_spec) {
     for (const auto& [name, amount] : whole->entries()) {
         if (pod_level(name)) sum.set(name, amount);
     }
-    resource_list overhead;
-    if (auto read = read_amounts(pod_spec.get("overhead"), overhead, false); !read) return base::fail(read.error());
-    sum.add(overhead);
+    const auto overhead = read_amounts(pod_spec.get("overhead"), {});
+    if (!overhead) return base::fail(overhead.error());
+    sum.add(*overhead);
     return sum;
 }
 

@@ -18,21 +18,25 @@ class resource_list {
    public:
     using entry = std::pair<std::string, api::quantity>;
 
+    resource_list() = default;
+    explicit resource_list(std::vector<entry> entries);  // in any order, no name twice
+
     [[nodiscard]] const std::vector<entry>& entries() const { return entries_; }
     [[nodiscard]] bool empty() const { return entries_.empty(); }
     [[nodiscard]] const api::quantity* find(std::string_view name) const;
-    void add(std::string_view name, const api::quantity& amount);
-    void raise_to(std::string_view name, const api::quantity& amount);  // keeps the larger one
     void set(std::string_view name, const api::quantity& amount);
     void add(const resource_list& other);
-    void raise_to(const resource_list& other);
+    void add_missing(const resource_list& other);
+    void raise_to(const resource_list& other);  // keeps the larger ones
     void multiply(std::int64_t factor);
     // {"cpu": "6", …}
     [[nodiscard]] api::ref document(api::arena& memory) const;
 
    private:
     api::quantity& at(std::string_view name, bool& is_new);
-    std::vector<entry> entries_;
+    template <class F>
+    void join(const resource_list& other, const F& both);
+    std::vector<entry> entries_{};
 };
 
 // `base` with the limits and requests of `over` laid on it by name, claims by theirs. `path` leads to `over`.
