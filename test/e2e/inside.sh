@@ -53,8 +53,12 @@ main() {
   [ "$COTRAIN_E2E_EXTENT" = full ] || return 0
   import "$images/openmpi4.tar"
   import "$images/more.tar"
-  for each in plain open_mpi hydra jax xgboost initializers seeds gang failing deadline deleted pod_killed operator_killed two_replicas progress sdk reference; do
-    "check_$each"
+  local each failed=()
+  # One that fails does not hide the others; in the background, since errexit means nothing left of `||`.
+  for each in plain open_mpi hydra jax xgboost initializers seeds gang failing deadline deleted pod_killed operator_killed progress sdk two_replicas reference; do
+    ("check_$each") &
+    wait $! || failed+=("$each")
   done
+  [ ${#failed[@]} = 0 ] || fail "${failed[*]}"
 }
 main

@@ -90,9 +90,13 @@ main() {
     --arg apiserver=--enable-admission-plugins=NodeRestriction --arg apiserver=--kubelet-preferred-address-types=InternalIP \
     --arg apiserver=--kubelet-client-certificate="$api/pki/admin.crt" --arg apiserver=--kubelet-client-key="$api/pki/admin.key" \
     -- "$e2e/inside.sh" 9>&- &
-  wait $! || exit $?
-  mkdir -p "$top/build"
-  table | tee "$top/build/e2e-table.md"
-  [ $extent != full ] || page >"$top/docs/proof.md"
+  code=0
+  wait $! || code=$?
+  if [ -e "$state/rows" ]; then
+    mkdir -p "$top/build"
+    table | tee "$top/build/e2e-table.md"
+  fi
+  [ $extent != full ] || [ $code != 0 ] || page >"$top/docs/proof.md"
+  exit $code
 }
 main
