@@ -3,6 +3,7 @@
 
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace cotrain::app {
 
@@ -15,8 +16,12 @@ struct command {
     int (*run)(arguments);
 };
 
+// Runs the command that the first word names; flags alone mean operator. Returns the exit code.
+int run_command_line(std::span<const command> known, std::vector<std::string_view> words);
+
 int run_config(arguments words);
 int run_demo(arguments words);
+int run_doctor(arguments words);
 int run_operator(arguments words);
 int run_playground(arguments words);
 int run_probe(arguments words);

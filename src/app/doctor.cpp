@@ -1,0 +1,253 @@
+// The questions: connection, definitions, webhooks, rights, Lease, runtimes, Deployments.
+#include "app/doctor.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "api/json.hpp"
+#include "api/names.hpp"
+#include "serve/certificate_objects.hpp"
+
+namespace cotrain::app {
+
+namespace {
+
+constexpr std::string_view our_definitions = "kubectl apply --server-side -f deploy/crds";
+constexpr kube::resource definition{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                    "CustomResourceDefinition", false};
+constexpr kube::resource mutating{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                  "MutatingWebhookConfiguration", false};
+constexpr kube::resource validating{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+                                    "ValidatingWebhookConfiguration", false};
+constexpr kube::resource secret{"", "v1", "secrets", "Secret"};
+constexpr kube::resource lease{"coordination.k8s.io", "v1", "leases", "Lease"};
+constexpr kube::resource deployment{"apps", "v1", "deployments", "Deployment"};
+constexpr kube::resource slice{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice"};
+
+constexpr kube::resource of(const api::resource_type& type) {
+    return {type.group, type.version, type.plural, type.kind, type.namespaced};
+}
+constexpr kube::resource coscheduling = of(api::names::coscheduling_pod_group);
+constexpr kube::resource volcano = of(api::names::volcano_pod_group);
+
+constexpr std::array wanted_definitions{
+    wanted_definition{of(api::names::train_job), true, our_definitions},
+    wanted_definition{of(api::names::training_runtime), true, our_definitions},
+    wanted_definition{of(api::names::cluster_training_runtime), true, our_definitions},
+    wanted_definition{of(api::names::job_set), true, "install JobSet: https://jobset.sigs.k8s.io/docs/installation/"},
+    wanted_definition{coscheduling, false, {}},
+    wanted_definition{volcano, false, {}},
+};
+
+constexpr std::string_view webhook_secret = "kubeflow-trainer-webhook-cert";
+constexpr std::string_view manager = "kubeflow-trainer-controller-manager";
+constexpr std::string_view default_namespace = "kubeflow-system";
+
+kube::call who_are_we() {
+    kube::call out;
+    out.attempt = "ask who we are";
+    out.http.method = "POST";
+    out.http.path = "/apis/authentication.k8s.io/v1/selfsubjectreviews";
+    out.http.headers = {{"accept", "application/json"}, {"content-type", "application/json"}};
+    out.http.body = R"({"kind":"SelfSubjectReview","apiVersion":"authentication.k8s.io/v1"})";
+    out.http.idempotent = true;
+    return out;
+}
+
+bool forbidden(const base::error& why) { return why.http_status == 403 || why.http_status == 401; }
+
+}  // namespace
+
+std::string examination::own_namespace() const {
+    if (!options_.ns.empty()) return options_.ns;
+    for (const webhook_target& each : targets_)
+        if (!each.ns.empty()) return each.ns;
+    return std::string(default_namespace);
+}
+
+void examination::cannot(std::string_view area, const base::error& why) {
+    if (forbidden(why)) return add({.how = verdict::unknown, .area = area, .what = why.message});
+    add({.how = verdict::problem,
+         .area = area,
+         .what = why.message,
+         .remedy = "run it again; if it stays, the API server or the way to it is in trouble"});
+}
+
+awaitable<base::result<std::optional<std::string>>> examination::read(kube::resource kind, std::string ns,
+                                                                      std::string name) {
+    auto got = co_await api_.get(kind, {.ns = ns, .name = name});
+    if (got) co_return std::optional(std::move(got->body));
+    if (got.error().http_status == 404) co_return std::nullopt;
+    co_return base::fail(std::move(got.error()));
+}
+
+awaitable<base::result<std::string>> examination::read_list(kube::resource kind, std::string ns, std::string fields,
+                                                            std::string labels) {
+    auto got = co_await api_.list(kind, ns, {.label_selector = labels, .field_selector = fields});
+    if (!got) co_return base::fail(std::move(got.error()));
+    co_return std::move(got->body);
+}
+
+awaitable<bool> examination::look_at_connection() {
+    const auto version = co_await api_.version();
+    if (!version) {
+        add({.how = verdict::problem,
+             .area = "connection",
+             .what = version.error().message,
+             .remedy = "check the kubeconfig (--kubeconfig, --context), the network and the server's certificate"});
+        co_return false;
+    }
+    if (const auto answer = co_await api_.perform(who_are_we())) {
+        api::arena memory;
+        if (const auto document = api::parse_json(memory, answer->body))
+            who_ = document->get({"status", "userInfo", "username"}).as_string();
+    }
+    add(judge_version(*version, server_, who_.empty() ? "somebody" : who_));
+    co_return true;
+}
+
+awaitable<void> examination::look_at_definitions() {
+    for (const wanted_definition& each : wanted_definitions) {
+        const auto served = co_await api_.exists(each.of);
+        const bool there = served.value_or(false);
+        if (each.of.group == coscheduling.group) coscheduling_ = there;
+        if (each.of.group == volcano.group) volcano_ = there;
+        const auto body = co_await read(definition, {}, fmt::format("{}.{}", each.of.plural, each.of.group));
+        if (body) {
+            add(judge_definition(each, *body));
+        } else if (served) {
+            add(judge_served(each, there));
+        } else {
+            cannot("definitions", served.error());
+        }
+    }
+}
+
+awaitable<void> examination::look_at_configuration(kube::resource kind, std::string name) {
+    const auto body = co_await read(kind, {}, name);
+    if (!body) {
+        cannot("webhooks", body.error());
+    } else if (!*body) {
+        add(missing_webhooks(name));
+    } else {
+        for (webhook_target& each : read_webhooks(name, **body, found_)) targets_.push_back(std::move(each));
+    }
+}
+
+awaitable<void> examination::look_at_certificate() {
+    const auto with_service =
+        std::ranges::find_if(targets_, [](const webhook_target& t) { return !t.service.empty(); });
+    const auto body = co_await read(secret, own_namespace(), std::string(webhook_secret));
+    if (!body) {
+        cannot("webhooks", body.error());
+    } else if (!*body) {
+        add({.how = verdict::problem,
+             .area = "webhooks",
+             .what = fmt::format("the Secret {}/{} is not there", own_namespace(), webhook_secret),
+             .remedy = "start the operator, which makes it; or name its namespace: --namespace"});
+    } else if (const auto set = serve::read_secret(**body)) {
+        judge_certificate(targets_, set->tls_crt, now_, found_);
+    }
+    if (with_service == targets_.end()) co_return;
+    const auto slices =
+        co_await read_list(slice, with_service->ns, {}, "kubernetes.io/service-name=" + with_service->service);
+    if (slices) {
+        add(judge_endpoints(*with_service, *slices));
+    } else {
+        cannot("webhooks", slices.error());
+    }
+}
+
+awaitable<void> examination::look_at_webhooks() {
+    co_await look_at_configuration(mutating, "defaulter.trainer.kubeflow.org");
+    co_await look_at_configuration(validating, "validator.trainer.kubeflow.org");
+    if (!targets_.empty()) co_await look_at_certificate();
+}
+
+awaitable<base::result<bool>> examination::allowed(kube::access_question question, bool about_account) {
+    if (!about_account) {
+        const auto answer = co_await api_.may_we(question);
+        if (!answer) co_return base::fail(answer.error());
+        co_return answer->allowed;
+    }
+    const auto answer = co_await api_.perform(ask_about(question, own_namespace(), options_.account));
+    if (!answer) co_return base::fail(answer.error());
+    const auto access = kube::read_access_review(answer->body);
+    if (!access) co_return base::fail(access.error());
+    co_return access->allowed;
+}
+
+awaitable<void> examination::look_at_rights() {
+    const std::string ns = own_namespace();
+    const std::string account = user_of(ns, options_.account);
+    bool about_account = who_ != account;
+    std::string whose = account;
+    std::size_t asked = 0;
+    const std::size_t before = found_.size();
+    for (const right& each : operator_rights()) {
+        if (each.group == coscheduling.group && !coscheduling_) continue;
+        if (each.group == volcano.group && !volcano_) continue;
+        std::vector<std::string_view> missing;
+        for (const kube::access_question& question : questions_of(each, ns)) {
+            auto answer = co_await allowed(question, about_account);
+            if (!answer && about_account && forbidden(answer.error())) {
+                about_account = false;
+                whose = who_.empty() ? "this identity" : who_;
+                add({.how = verdict::unknown,
+                     .area = "rights",
+                     .what = fmt::format("{} may not ask what {} may do: its own rights are shown", whose, account)});
+                answer = co_await allowed(question, false);
+            }
+            if (!answer) co_return cannot("rights", answer.error());
+            ++asked;
+            if (!*answer) missing.push_back(question.verb);
+        }
+        if (!missing.empty()) add(missing_right(each, missing, whose));
+    }
+    if (std::ranges::none_of(found_.begin() + static_cast<std::ptrdiff_t>(before), found_.end(),
+                             [](const finding& f) { return f.how != verdict::unknown; })) {
+        add({.area = "rights", .what = fmt::format("{} has all {} rights", whose, asked)});
+    }
+}
+
+awaitable<void> examination::look_at_lease() {
+    const auto body = co_await read(lease, own_namespace(), std::string(api::names::lease_name));
+    if (!body) co_return cannot("lease", body.error());
+    add(judge_lease(*body, now_));
+}
+
+awaitable<void> examination::look_at_runtimes() {
+    runtime_needs needs;
+    for (const kube::resource& kind : {of(api::names::training_runtime), of(api::names::cluster_training_runtime)}) {
+        const auto list = co_await read_list(kind, {}, {}, {});
+        if (list) {
+            read_runtimes(*list, needs);
+        } else if (list.error().http_status != 404) {
+            cannot("gang", list.error());
+        }
+    }
+    std::ranges::move(judge_gang(needs, coscheduling_, volcano_), std::back_inserter(found_));
+    std::ranges::move(judge_leftovers(needs), std::back_inserter(found_));
+}
+
+awaitable<void> examination::look_at_deployments() {
+    const auto list = co_await read_list(deployment, {}, fmt::format("metadata.name={}", manager), {});
+    if (!list) co_return cannot("deployment", list.error());
+    std::ranges::move(judge_deployments(*list), std::back_inserter(found_));
+}
+
+awaitable<findings> examination::run() {
+    if (co_await look_at_connection()) {
+        co_await look_at_definitions();
+        co_await look_at_webhooks();
+        co_await look_at_rights();
+        co_await look_at_lease();
+        co_await look_at_runtimes();
+        co_await look_at_deployments();
+    }
+    co_return std::move(found_);
+}
+
+}  // namespace cotrain::app

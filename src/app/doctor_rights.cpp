@@ -1,0 +1,136 @@
+// The table of rights, as deploy/base/rbac/manager.yaml grants them.
+#include "app/doctor_rights.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "api/names.hpp"
+#include "base/json_text.hpp"
+
+namespace cotrain::app {
+
+namespace {
+
+constexpr std::string_view trainer = api::names::trainer_group;
+constexpr std::string_view webhooks = "admissionregistration.k8s.io";
+constexpr std::string_view no_authority =
+    "webhooks are not told which certificate to trust, unless another tool does it";
+constexpr std::string_view stays = "PodGroups of ended jobs stay and hold their queue's share";
+
+constexpr std::array rights{
+    right{"get list watch", trainer, "trainjobs"},
+    right{"get list watch", trainer, "trainingruntimes"},
+    right{"get list watch", trainer, "clustertrainingruntimes"},
+    right{"patch", trainer, "trainjobs", "status"},
+    right{"update",
+          trainer,
+          "trainjobs",
+          "finalizers",
+          {},
+          false,
+          "where OwnerReferencesPermissionEnforcement is on, no child can be made"},
+    right{"patch", trainer, "trainingruntimes", {}, {}, false, "finalizers of old versions stay on runtimes"},
+    right{"patch", trainer, "clustertrainingruntimes", {}, {}, false, "finalizers of old versions stay on runtimes"},
+    right{"create delete get list patch watch", "jobset.x-k8s.io", "jobsets"},
+    right{"create get list patch watch", "scheduling.x-k8s.io", "podgroups"},
+    right{"delete", "scheduling.x-k8s.io", "podgroups", {}, {}, false, stays},
+    right{"create get list patch watch", "scheduling.volcano.sh", "podgroups"},
+    right{"delete", "scheduling.volcano.sh", "podgroups", {}, {}, false, stays},
+    right{"create get list patch watch", "", "configmaps"},
+    right{"create list patch watch", "", "secrets"},
+    right{"get list watch", "", "limitranges"},
+    right{"get list watch", "node.k8s.io", "runtimeclasses"},
+    right{"get",
+          "scheduling.k8s.io",
+          "priorityclasses",
+          {},
+          {},
+          false,
+          "Volcano's priority classes are not checked at admission"},
+    right{"create patch", "events.k8s.io", "events", {}, {}, false, "no events are written"},
+    right{"get list update watch",
+          webhooks,
+          "mutatingwebhookconfigurations",
+          {},
+          "defaulter.trainer.kubeflow.org",
+          false,
+          no_authority},
+    right{"get list update watch",
+          webhooks,
+          "validatingwebhookconfigurations",
+          {},
+          "validator.trainer.kubeflow.org",
+          false,
+          no_authority},
+    right{"get update",
+          "",
+          "secrets",
+          {},
+          "kubeflow-trainer-webhook-cert",
+          true,
+          "the operator cannot keep a certificate of its own"},
+    right{"create get update",
+          "coordination.k8s.io",
+          "leases",
+          {},
+          {},
+          true,
+          "leader election does not work, and it must be off"},
+};
+
+}  // namespace
+
+std::span<const right> operator_rights() { return rights; }
+
+bool about_pod_groups(const right& of) { return of.plural == "podgroups"; }
+
+std::vector<kube::access_question> questions_of(const right& of, std::string_view own_namespace) {
+    std::vector<kube::access_question> out;
+    for (std::string_view rest = of.verbs; !rest.empty();) {
+        const std::string_view verb = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(std::min(rest.size(), verb.size() + 1));
+        // Nothing can be created under a name that a role gives.
+        out.push_back({.verb = verb,
+                       .group = of.group,
+                       .plural = of.plural,
+                       .sub_resource = of.sub_resource,
+                       .ns = of.own_namespace ? own_namespace : std::string_view{},
+                       .name = verb == "create" ? std::string_view{} : of.name});
+    }
+    return out;
+}
+
+std::string user_of(std::string_view ns, std::string_view account) {
+    return fmt::format("system:serviceaccount:{}:{}", ns, account);
+}
+
+kube::call ask_about(const kube::access_question& question, std::string_view ns, std::string_view account) {
+    // The same body as about ourselves, with the account that it is about.
+    kube::call out = kube::build_access_review(question, {});
+    out.http.path = "/apis/authorization.k8s.io/v1/subjectaccessreviews";
+    out.attempt = fmt::format("ask whether the operator may {} {}", question.verb, question.plural);
+    std::string& body = out.http.body;
+    body.replace(body.find("SelfSubjectAccessReview"), 23, "SubjectAccessReview");
+    std::string subject = R"("user":)";
+    base::append_json_string(subject, user_of(ns, account));
+    subject += R"(,"groups":["system:serviceaccounts","system:authenticated",)";
+    base::append_json_string(subject, fmt::format("system:serviceaccounts:{}", ns));
+    subject += "],";
+    constexpr std::string_view spec = R"("spec":{)";
+    body.insert(body.find(spec) + spec.size(), subject);
+    return out;
+}
+
+finding missing_right(const right& of, const std::vector<std::string_view>& verbs, std::string_view who) {
+    const std::string kind = fmt::format("{}{}{}{}{}", of.plural, of.group.empty() ? "" : ".", of.group,
+                                         of.sub_resource.empty() ? "" : "/", of.sub_resource);
+    return {.how = of.without.empty() ? verdict::problem : verdict::advice,
+            .area = "rights",
+            .what = fmt::format("{} may not {} {}{}{}", who, fmt::join(verbs, ", "), kind,
+                                of.without.empty() ? "" : ": ", of.without),
+            .remedy = "kubectl apply -k deploy/base/rbac, or upgrade the Helm release: both bring the roles"};
+}
+
+}  // namespace cotrain::app

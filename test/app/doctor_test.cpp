@@ -1,0 +1,209 @@
+// What the doctor makes of what it is shown.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fmt/format.h>
+
+#include <string>
+
+#include "api/json.hpp"
+#include "api/names.hpp"
+#include "app/command.hpp"
+#include "app/doctor_judge.hpp"
+#include "app/doctor_rights.hpp"
+#include "kube/base64.hpp"
+#include "support/certificates.hpp"
+
+namespace cotrain::app {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr kube::resource train_jobs{"trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob"};
+constexpr wanted_definition wanted{train_jobs, true, "apply them"};
+
+std::chrono::sys_seconds now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+
+std::string definition(const std::string& properties, const std::string& version = "v1alpha1",
+                       const std::string& established = "True") {
+    return R"({"spec":{"versions":[{"name":")" + version +
+           R"(","served":true,"schema":{"openAPIV3Schema":{"properties":{"spec":{"properties":{)" + properties +
+           R"(}}}}}}]},"status":{"storedVersions":[")" + version +
+           R"("],"conditions":[{"type":"Established","status":")" + established + R"("}]}})";
+}
+
+TEST(doctor, knows_whose_definitions_are_there) {
+    const auto judged = [](const std::string& body) { return judge_definition(wanted, body); };
+    EXPECT_EQ(judged(definition(R"("runtimePatches":{},"podTemplateOverrides":{})")).how, verdict::fine);
+    const finding theirs = judged(definition(R"("runtimePatches":{})"));
+    EXPECT_EQ(theirs.how, verdict::advice);
+    EXPECT_THAT(theirs.remedy, HasSubstr("deploy/crds"));
+    EXPECT_EQ(judged(definition(R"("podTemplateOverrides":{})")).how, verdict::problem);
+    EXPECT_THAT(judged(definition("", "v1beta9")).what, HasSubstr("does not serve v1alpha1"));
+    EXPECT_THAT(judged(definition("", "v1alpha1", "False")).what, HasSubstr("not established"));
+    const finding gone = judge_definition(wanted, std::nullopt);
+    EXPECT_EQ(gone.how, verdict::problem);
+    EXPECT_EQ(gone.remedy, "apply them");
+    EXPECT_EQ(judge_definition({train_jobs, false, {}}, std::nullopt).how, verdict::fine);
+}
+
+TEST(doctor, names_the_versions_that_are_supported) {
+    EXPECT_EQ(judge_version({1, 36, "v1.36.3"}, "https://k", "me").how, verdict::fine);
+    EXPECT_EQ(judge_version({1, 29, "v1.29.0"}, "https://k", "me").how, verdict::problem);
+    EXPECT_EQ(judge_version({1, 99, "v1.99.0"}, "https://k", "me").how, verdict::advice);
+}
+
+std::string lease(const std::string& holder, const std::string& renewed) {
+    return R"({"metadata":{"name":"trainer.kubeflow.org"},"spec":{"holderIdentity":")" + holder +
+           R"(","leaseDurationSeconds":15,"renewTime":")" + renewed + R"("}})";
+}
+
+TEST(doctor, tells_a_fresh_lease_from_a_dead_one) {
+    const auto at = std::chrono::sys_seconds(std::chrono::seconds(1'767'348'245));  // 2026-01-02T10:04:05Z
+    EXPECT_THAT(judge_lease(lease("pod-a_1", "2026-01-02T10:04:00.000000Z"), at).what, HasSubstr("pod-a_1 leads"));
+    const finding dead = judge_lease(lease("pod-a_1", "2026-01-02T08:00:00.000000Z"), at);
+    EXPECT_EQ(dead.how, verdict::problem);
+    EXPECT_THAT(dead.what, HasSubstr("renewed last 2 h ago"));
+    EXPECT_EQ(judge_lease(lease("", "2026-01-02T10:04:00.000000Z"), at).how, verdict::problem);
+    EXPECT_EQ(judge_lease(std::nullopt, at).how, verdict::advice);
+    EXPECT_EQ(judge_lease("{", at).how, verdict::unknown);
+}
+
+std::string configuration(const std::string& bundle) {
+    return R"({"webhooks":[{"name":"validator.trainjob.trainer.kubeflow.org","clientConfig":{"caBundle":")" +
+           kube::encode_base64(bundle) + R"(","service":{"namespace":"ns","name":"svc"}}},)" +
+           R"({"name":"somebody.example.com","clientConfig":{}}]})";
+}
+
+findings judged_webhooks(const std::string& bundle, const test::certificate& served, std::chrono::sys_seconds at) {
+    findings out;
+    judge_certificate(read_webhooks("validator", configuration(bundle), out), served.certificate_pem, at, out);
+    return out;
+}
+
+TEST(doctor, checks_that_the_webhooks_trust_what_is_served) {
+    const test::authority ours("ours");
+    const test::authority other("other");
+    const auto served = ours.issue({.names = {"svc.ns.svc"}, .valid_until = std::chrono::hours(24 * 365)});
+    EXPECT_EQ(exit_code(judged_webhooks(ours.pem(), served, now())), 0);
+    EXPECT_EQ(exit_code(judged_webhooks(other.pem() + ours.pem(), served, now())), 0);
+    const auto below =
+        ours.intermediate("below").issue({.names = {"svc.ns.svc"}, .valid_until = std::chrono::hours(9999)});
+    EXPECT_EQ(exit_code(judged_webhooks(ours.pem(), below, now())), 0);
+    const findings strange = judged_webhooks(other.pem(), served, now());
+    EXPECT_EQ(exit_code(strange), 1);
+    EXPECT_THAT(to_text(strange), HasSubstr("trusts another authority"));
+    EXPECT_THAT(to_text(judged_webhooks("", served, now())), HasSubstr("has no caBundle"));
+    const auto elsewhere = ours.issue({.names = {"other.ns.svc"}, .valid_until = std::chrono::hours(24 * 365)});
+    EXPECT_THAT(to_text(judged_webhooks(ours.pem(), elsewhere, now())),
+                HasSubstr("not for svc.ns.svc, but for other.ns.svc"));
+}
+
+TEST(doctor, sees_certificates_end) {
+    const test::authority ours("ours");
+    const auto served = ours.issue({.names = {"svc.ns.svc"}, .valid_until = std::chrono::hours(24 * 40)});
+    EXPECT_THAT(to_text(judged_webhooks(ours.pem(), served, now())), HasSubstr("is valid until"));
+    const findings soon = judged_webhooks(ours.pem(), served, now() + std::chrono::days(20));
+    EXPECT_EQ(exit_code(soon), 0);
+    EXPECT_THAT(to_text(soon), HasSubstr("was not renewed"));
+    EXPECT_THAT(to_text(judged_webhooks(ours.pem(), served, now() + std::chrono::days(41))), HasSubstr("expired on"));
+    findings broken;
+    judge_certificate({}, "no certificate", now(), broken);
+    EXPECT_EQ(exit_code(broken), 1);
+}
+
+TEST(doctor, counts_who_answers) {
+    const webhook_target target{.configuration = "v", .webhook = "w", .ns = "ns", .service = "svc"};
+    EXPECT_EQ(judge_endpoints(target, R"({"items":[]})").how, verdict::problem);
+    EXPECT_EQ(
+        judge_endpoints(target, R"({"items":[{"endpoints":[{"addresses":["a"],"conditions":{"ready":false}}]}]})").how,
+        verdict::problem);
+    EXPECT_EQ(judge_endpoints(target, R"({"items":[{"endpoints":[{"addresses":["a"]}]}]})").how, verdict::fine);
+}
+
+TEST(doctor, sees_gangs_that_nobody_schedules_and_marks_of_old_controllers) {
+    runtime_needs needs;
+    read_runtimes(
+        R"({"items":[{"metadata":{"name":"r","namespace":"ns","finalizers":["trainer.kubeflow.org/resource-in-use"]},)"
+        R"("spec":{"podGroupPolicy":{"volcano":{}}}},{"metadata":{"name":"plain"},"spec":{}}]})",
+        needs);
+    EXPECT_EQ(exit_code(judge_gang(needs, false, true)), 0);
+    const findings out = judge_gang(needs, true, false);
+    EXPECT_EQ(exit_code(out), 1);
+    EXPECT_THAT(to_text(out), HasSubstr("runtime ns/r asks for volcano"));
+    ASSERT_EQ(judge_leftovers(needs).size(), 1U);
+    EXPECT_THAT(judge_leftovers(needs)[0].what, HasSubstr("ns/r"));
+    EXPECT_TRUE(judge_leftovers({}).empty());
+}
+
+std::string deployments(const std::string& image, int replicas, int ready) {
+    return R"({"items":[{"metadata":{"name":"kubeflow-trainer-controller-manager","namespace":"ns"},"spec":{"replicas":)" +
+           std::to_string(replicas) + R"(,"template":{"spec":{"containers":[{"image":")" + image +
+           R"("}]}}},"status":{"readyReplicas":)" + std::to_string(ready) + "}}]}";
+}
+
+TEST(doctor, tells_the_old_controller_from_ours) {
+    const std::string old = "ghcr.io/kubeflow/trainer/trainer-controller-manager:v2.3.0";
+    EXPECT_THAT(to_text(judge_deployments(deployments(old, 1, 1))), HasSubstr("the old controller still runs"));
+    EXPECT_EQ(exit_code(judge_deployments(deployments(old, 0, 0))), 0);
+    EXPECT_EQ(exit_code(judge_deployments(deployments("r/cotrain:v1", 2, 1))), 0);
+    EXPECT_EQ(exit_code(judge_deployments(deployments("r/cotrain:v1", 2, 0))), 1);
+    EXPECT_EQ(judge_deployments(R"({"items":[]})").at(0).how, verdict::advice);
+}
+
+TEST(doctor, asks_one_question_for_each_verb) {
+    std::size_t asked = 0;
+    for (const right& each : operator_rights()) {
+        for (const kube::access_question& q : questions_of(each, "home")) {
+            ++asked;
+            EXPECT_FALSE(q.verb.contains(' '));
+            EXPECT_EQ(q.ns, each.own_namespace ? "home" : "");
+            // A role that names an object cannot allow its creation.
+            EXPECT_TRUE(q.verb != "create" || q.name.empty());
+            const kube::call about = ask_about(q, "home", "robot");
+            api::arena memory;
+            const auto body = api::parse_json(memory, about.http.body);
+            ASSERT_TRUE(body) << about.http.body;
+            EXPECT_EQ(body->get("kind").as_string(), "SubjectAccessReview");
+            EXPECT_EQ(body->get({"spec", "user"}).as_string(), "system:serviceaccount:home:robot");
+            EXPECT_EQ(body->get({"spec", "groups"}).size(), 3U);
+            EXPECT_EQ(body->get({"spec", "resourceAttributes", "verb"}).as_string(), q.verb);
+        }
+    }
+    EXPECT_GT(asked, 50U);
+    const right needed{"get list", "g", "things"};
+    const finding without = missing_right(needed, {"get", "list"}, "robot");
+    EXPECT_EQ(without.how, verdict::problem);
+    EXPECT_THAT(without.what, HasSubstr("robot may not get, list things.g"));
+    const right nice{"get", "", "things", {}, {}, false, "less comfort"};
+    EXPECT_EQ(missing_right(nice, {"get"}, "robot").how, verdict::advice);
+}
+
+TEST(doctor, prints_for_people_and_for_scripts) {
+    const findings all{{.area = "connection", .what = "there"},
+                       {.how = verdict::problem, .area = "lease", .what = "two\nlines \"quoted\"", .remedy = "look"}};
+    EXPECT_EQ(to_text(all),
+              "fine     connection   there\nproblem  lease        two lines \"quoted\"\n"
+              "                      do: look\n1 problems, 0 pieces of advice, 0 things that could not be looked at\n");
+    api::arena memory;
+    const std::string json = to_json(all);
+    const auto document = api::parse_json(memory, json);
+    ASSERT_TRUE(document) << json;
+    EXPECT_EQ(document->get("problems").as_int(), 1);
+    EXPECT_EQ(document->get("findings").at(1).get("what").as_string(), "two lines \"quoted\"");
+    EXPECT_EQ(document->get("findings").at(1).get("remedy").as_string(), "look");
+    EXPECT_EQ(exit_code(all), 1);
+    EXPECT_EQ(exit_code({}), 0);
+}
+
+TEST(doctor, is_told_when_it_is_used_wrongly) {
+    const auto code = [](std::vector<std::string_view> words) { return run_doctor(words); };
+    EXPECT_EQ(code({"--nonsense", "x"}), 2);
+    EXPECT_EQ(code({"--kubeconfig"}), 2);
+    EXPECT_EQ(code({"-o", "xml"}), 2);
+    EXPECT_EQ(code({"--kubeconfig", "/does/not/exist"}), 1);
+    EXPECT_EQ(code({"--kubeconfig=/does/not/exist", "-o=json"}), 1);
+}
+
+}  // namespace
+}  // namespace cotrain::app
