@@ -54,13 +54,19 @@ struct pool {
 
 constinit thread_local pool mine{};
 
+void empty() {
+    for (block*& first : mine.first) {
+        while (first != nullptr) std::free(std::exchange(first, first->next));
+    }
+    for (std::uint16_t& count : mine.count) count = 0;
+    mine.bytes = 0;
+}
+
 // Gives a thread's blocks back when it ends.
 struct keeper {
     ~keeper() {
         mine.over = true;
-        for (block*& first : mine.first) {
-            while (first != nullptr) std::free(std::exchange(first, first->next));
-        }
+        empty();
     }
 };
 
@@ -116,3 +122,6 @@ void operator delete(void* given) noexcept {
 void* operator new[](std::size_t bytes) { return operator new(bytes); }
 void operator delete[](void* given) noexcept { operator delete(given); }
 void operator delete[](void* given, std::size_t bytes) noexcept { operator delete(given, bytes); }
+
+// For whoever trims the heap of this thread; a program without this pool has no such function.
+extern "C" void cotrain_empty_pool() noexcept { empty(); }

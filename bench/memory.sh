@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# How much memory the operator takes, on a real kube-apiserver and etcd: idle, with jobs, with finished jobs, among foreign
+# Secrets, and at its start; under a limit of 16 MiB where cgroups can be made.
+#   bench/memory.sh [PROGRAM] [JOBS] [SECRETS]    default: build/image/manager-linux-amd64, 1000, 3000
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+if [ "${1:-}" != inside ]; then
+  program=$(realpath "${1:-build/image/manager-linux-amd64}")
+  [ -x "$program" ] || { echo "memory: $program is missing: ./dev image builds it" >&2; exit 2; }
+  bin=$(test/controlplane/build.sh base | tail -n 1)
+  crds=$(test/controlplane/build.sh path | tail -n 1)
+  exec "$bin/controlplane" exec --crds "$crds" -- "$PWD/bench/memory.sh" inside "$program" "${2:-1000}" "${3:-3000}"
+fi
+program=$2 jobs=$3 secrets=$4
+kubectl=$COTRAIN_TEST_KUBECTL
+work=$(mktemp -d)
+: >"$work/log"
+pids=()
+group=
+finish() {
+  local pid
+  for pid in "${pids[@]}"; do kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null || true; done
+  [ -z "$group" ] || rmdir "$group" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+
+"$kubectl" proxy --port=0 >"$work/proxy" 2>&1 &
+pids+=($!)
+until grep -q 'Starting to serve' "$work/proxy"; do sleep 0.1; done
+readonly api=http://$(sed -n 's/^Starting to serve on //p' "$work/proxy")
+readonly trainer=$api/apis/trainer.kubeflow.org/v1alpha1/namespaces/memory job_sets=$api/apis/jobset.x-k8s.io/v1alpha2/namespaces/memory/jobsets
+
+# all FROM TO METHOD URL TYPE BODY: many requests at once; % is the number
+all() {
+  local i url body
+  for ((i = $1; i <= $2; ++i)); do
+    url=${4//%/$i} body=${6//%/$i}
+    printf 'url = "%s"\nrequest = "%s"\nheader = "content-type: %s"\ndata = "%s"\noutput = "/dev/null"\nnext\n' \
+      "$url" "$3" "$5" "${body//\"/\\\"}"
+  done | sed '$d' >"$work/requests"
+  curl -sS --fail --parallel --parallel-max 16 -K "$work/requests"
+}
+count() { curl -sS "$1?limit=1" | grep -o '"remainingItemCount":[ 0-9]*' | tr -dc 0-9 || true; }
+# until_there URL N: as many objects are stored
+until_there() { until [ "$(($(count "$1") + 1))" -ge "$2" ]; do sleep 0.2; done; }
+
+start() {
+  local limit=16777216 own
+  own=/sys/fs/cgroup/memory$(sed -n 's/.*:memory://p' /proc/self/cgroup)
+  if [ -z "$group" ] && mkdir "$own/cotrain-memory-$$" 2>/dev/null; then group=$own/cotrain-memory-$$; fi
+  if [ -n "$group" ]; then echo $limit >"$group/memory.limit_in_bytes"; fi
+  printf 'apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\nwebhook: {host: 127.0.0.1, port: '$((20000 + RANDOM % 10000))'}\nmetrics: {bindAddress: "0"}\nhealth: {healthProbeBindAddress: "0"}\ncertManagement: {enable: false}\n' >"$work/config"
+  (
+    [ -z "$group" ] || echo "$BASHPID" >"$group/cgroup.procs"
+    exec "$program" operator --config="$work/config" --kubeconfig="$KUBECONFIG" 2>>"$work/log"
+  ) &
+  operator=$!
+  pids+=("$operator")
+  until [ "$(grep -c 'every job was looked at' "$work/log")" -ge "$1" ]; do
+    kill -0 "$operator" 2>/dev/null || { tail -n 3 "$work/log" >&2; exit 1; }
+    sleep 0.1
+  done
+}
+
+# Stays where it is for a second: what was freed has been given back.
+quiet() {
+  local before after=
+  while before=$after && after=$(cut -d ' ' -f 14,15 "/proc/$operator/stat") && [ "$after" != "$before" ]; do sleep 1; done
+}
+value() { sed -nE "s/^$1:\s+([0-9]+) kB/\1/p" "/proc/$operator/status"; }
+show() {
+  quiet
+  resident=$(value VmRSS) anonymous=$(value RssAnon)
+  printf '%-44s %7s KiB resident, %6s anonymous, %6s KiB at most\n' "$1" "$resident" "$anonymous" "$(value VmHWM)"
+}
+# each MORE N WHAT: bytes of one
+each() { printf '%-44s %7s bytes\n' "  $3" "$((($1) * 1024 / $2))"; }
+
+"$kubectl" apply --server-side -f deploy/crds >/dev/null
+"$kubectl" wait --for=condition=Established crd --all --timeout=60s >/dev/null
+"$kubectl" create namespace memory >/dev/null
+"$kubectl" apply --server-side -n memory -f examples/torch.yaml >/dev/null
+"$kubectl" delete trainjobs --all -n memory >/dev/null
+start 1
+printf 'limit: %s\n' "${group:+16 MiB, by a cgroup}${group:-none, for want of a memory cgroup that can be made}" | sed 's|cgroup/.*|cgroup|'
+show 'idle, in sync'
+idle=$resident
+all 1 "$jobs" POST "$trainer/trainjobs" application/json \
+  '{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"job-%"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"torch"},"trainer":{"numNodes":4,"image":"registry.example.com/team/train:v1","command":["torchrun","train.py"]}}}'
+until_there "$job_sets" "$jobs"
+show "$jobs active jobs"
+each "$resident - $idle" "$jobs" 'a job'
+kill -TERM "$operator" && wait "$operator" || true
+start 2
+show "started again with $jobs active jobs"
+peak=$(value VmHWM)
+printf '%-44s %7s %% of what stays\n' '  peak of the start' "$((peak * 100 / resident))"
+each "$resident - $idle" "$jobs" 'a job'
+all 1 "$jobs" PATCH "$job_sets/job-%/status" application/merge-patch+json \
+  '{"status":{"conditions":[{"type":"Completed","status":"True","reason":"AllJobsCompleted","message":"jobset completed successfully","lastTransitionTime":"2026-01-01T00:00:00Z"}],"replicatedJobsStatus":[{"name":"node","ready":0,"succeeded":1,"failed":0,"active":0,"suspended":0}]}}'
+until [ "$("$kubectl" get trainjobs -n memory -o jsonpath='{range .items[*]}{.status.conditions[*].type}{"\n"}{end}' | grep -c Complete)" -ge "$jobs" ]; do sleep 0.5; done
+show "$jobs finished jobs"
+kill -TERM "$operator" && wait "$operator" || true
+start 3
+show "started again with $jobs finished jobs"
+finished=$resident
+each "$resident - $idle" "$jobs" 'a finished job'
+all 1 "$secrets" POST "$api/api/v1/namespaces/memory/secrets" application/json \
+  '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"foreign-%"},"data":{"key":"'"$(head -c 1500 /dev/zero | base64 -w 0)"'"}}'
+show "$secrets foreign Secrets made meanwhile"
+kill -TERM "$operator" && wait "$operator" || true
+start 4
+show "started again among $secrets foreign Secrets"
+each "$resident - $finished" "$secrets" 'a foreign Secret'
