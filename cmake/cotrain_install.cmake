@@ -4,9 +4,10 @@ include(CMakePackageConfigHelpers)
 
 get_property(rooms GLOBAL PROPERTY COTRAIN_ROOMS)
 install(TARGETS cotrain RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS cotrain_flags ${rooms} EXPORT cotrain_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+install(TARGETS cotrain_flags ${rooms} cotrain_app EXPORT cotrain_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(DIRECTORY ${CMAKE_SOURCE_DIR}/src/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/cotrain
         FILES_MATCHING PATTERN "*.hpp" PATTERN app EXCLUDE)
+install(DIRECTORY ${CMAKE_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT cotrain_targets NAMESPACE cotrain:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/cotrain)
 configure_package_config_file(${CMAKE_SOURCE_DIR}/cmake/cotrainConfig.cmake.in
   ${CMAKE_BINARY_DIR}/cotrainConfig.cmake INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/cotrain)

@@ -16,6 +16,7 @@ struct operator_flags {
     std::string kubeconfig{};
     std::string webhook_cert_dir{};  // empty: the ecosystem's place, see default_cert_dir()
     base::level log_level = base::level::info;
+    bool signals = true;  // SIGTERM, SIGINT and SIGHUP are ours; no flag: a host program's are its own
 };
 
 // --name=value, --name value, and both with one dash; --zap-* of the reference are checked, and those that describe

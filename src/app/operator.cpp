@@ -7,6 +7,7 @@
 #include <charconv>
 #include <csignal>
 
+#include "app/give_back.hpp"
 #include "app/operator_metrics.hpp"
 #include "kube/find_config.hpp"
 #include "plugins/mpi_keys.hpp"
@@ -20,6 +21,7 @@ using watch::kind;
 
 constexpr auto write_time = 30s;        // of one write where no Lease sets the limit
 constexpr auto missing_reminder = 30s;  // between two lines about definitions that are not there
+constexpr auto tidy_pause = 10s;        // between looks whether memory can be given back
 constexpr auto look_pause = 20ms;       // between looks at the queue, at a term's beginning
 constexpr std::string_view default_namespace = "kubeflow-system";
 // A cluster's Service sends us reviews for a while after we were asked to stop.
@@ -178,7 +180,7 @@ void operator_process::begin() {
     }
     informers_->start();
     events_->start();
-    watching_.spawn("signals", handle_signals());
+    if (flags_.signals) watching_.spawn("signals", handle_signals());
     watching_.spawn("missing definitions", tell_missing());
     watching_.spawn("leading", work_when_leading());
 }
@@ -251,6 +253,21 @@ awaitable<void> operator_process::work_when_leading() {
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     log_.info("every job was looked at", {{"duration", took.count()}});
+    co_await tidy_up();
+}
+
+// After the start, and after each burst of work that is over.
+awaitable<void> operator_process::tidy_up() {
+    asio::steady_timer timer(loop_);
+    give_back_memory();
+    const reconcile::controller_core& jobs = job_controller_->core();
+    for (std::uint64_t tidied = jobs.metrics().done;;) {
+        timer.expires_after(tidy_pause);
+        if (const auto [error] = co_await timer.async_wait(use_tuple); error) co_return;
+        if (jobs.metrics().done == tidied || jobs.depth() != 0 || jobs.in_flight() != 0) continue;
+        tidied = jobs.metrics().done;
+        give_back_memory();
+    }
 }
 
 // What is under way may finish, within reason; the Lease goes last, when nothing of ours writes any more.

@@ -91,6 +91,7 @@ class operator_process {
     [[nodiscard]] awaitable<void> handle_signals();
     [[nodiscard]] awaitable<void> tell_missing();
     [[nodiscard]] awaitable<void> work_when_leading();
+    [[nodiscard]] awaitable<void> tidy_up();
     [[nodiscard]] awaitable<void> wind_down();
     [[nodiscard]] awaitable<void> drain();
     [[nodiscard]] std::optional<std::chrono::milliseconds> may_write() const;

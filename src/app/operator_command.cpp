@@ -3,6 +3,7 @@
 #include <boost/asio/detached.hpp>
 #include <cstdio>
 
+#include "app/client_options.hpp"
 #include "app/command.hpp"
 #include "app/operator.hpp"
 #include "kube/find_config.hpp"
@@ -17,13 +18,6 @@ int failed(operator_exit code, const base::error& why) {
 }
 
 awaitable<void> play(operator_process* process, operator_exit* code) { *code = co_await process->run(); }
-
-kube::client_options client_options_of(const configuration& config) {
-    kube::client_options out;
-    out.user_agent = kube::user_agent(COTRAIN_VERSION);
-    out.limit = request_limit(config.client);
-    return out;
-}
 
 }  // namespace
 

@@ -35,3 +35,7 @@ case $said in
   *) die "examples/plugin: refused with other words: $said" ;;
 esac
 printf 'examples/plugin: its toleration, volume, variable and ConfigMap are there; a wrong annotation is refused\n'
+
+# The operator inside of a host program, on a real API server.
+bin=$(test/controlplane/build.sh base | tail -n 1)
+"$bin/controlplane" exec --crds "$(test/controlplane/build.sh path | tail -n 1)" -- tools/dev/embed.sh build/consumer/embed
