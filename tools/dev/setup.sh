@@ -27,6 +27,13 @@ h2load nghttp2-client
 nghttpd nghttp2-server
 strace strace
 valgrind valgrind'
+readonly image_proofs='
+curl curl
+make make
+perl perl'
+readonly image_arm64_proofs='
+aarch64-linux-gnu-g++-14 g++-14-aarch64-linux-gnu
+qemu-aarch64 qemu-user'
 readonly check_proofs='
 clang++-19 clang-19
 clang-tidy-19 clang-tidy-19
