@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "watch/finished.hpp"
+
 namespace cotrain::reconcile {
 
 watch::kind kind_of(const api::resource_type& type) {
@@ -21,15 +23,12 @@ cluster::cluster(watch::text_table& texts, const stores& all, base::logger& log)
 }
 
 void cluster::settle(watch::text_id job) {
-    watch::object_store& jobs = store(watch::kind::train_job);
-    watch::object_store& sets = store(watch::kind::job_set);
-    const auto job_at = jobs.find(job);
-    const auto set_at = sets.find(job);
-    if (!job_at || !set_at) return;
-    const watch::object_record& ended = *jobs.get(*job_at);
-    const watch::object_record& set = *sets.get(*set_at);
-    if (!ended.terminal() || set.collapsed || set.owner != ended.id) return;
-    if (sets.counts_print(set) == jobs.counts_print(ended)) sets.collapse(*set_at);
+    const watch::object_store& jobs = store(watch::kind::train_job);
+    const auto at = jobs.find(job);
+    if (!at) return;
+    watch::shrink_finished(
+        jobs, *jobs.get(*at),
+        {&store(watch::kind::job_set), &store(watch::kind::config_map), &store(watch::kind::secret)});
 }
 
 const watch::object_record* cluster::find(watch::kind k, std::string_view ns, std::string_view name) const {

@@ -1,9 +1,20 @@
 // Wiring of kinds, stores and informers.
 #include "watch/informers.hpp"
 
+#include <utility>
+
+#include "watch/finished.hpp"
+
 namespace cotrain::watch {
 
 kind_set every_kind() { return kind_set().set(); }
+
+namespace {
+
+bool is_file(kind k) { return k == kind::config_map || k == kind::secret; }
+bool is_child(kind k) { return k == kind::job_set || is_file(k); }
+
+}  // namespace
 
 informers::informers(const informer_tools& tools, const informers_options& options) : to_(tools.to) {
     const informer_tools inner{tools.owner, tools.api, tools.texts, *this, tools.random, tools.log};
@@ -11,14 +22,22 @@ informers::informers(const informer_tools& tools, const informers_options& optio
     for (const kind k : all_kinds()) {
         if (!options.watched.test(static_cast<std::size_t>(k))) continue;
         informer_options each{options.timing, info_of(k).of.namespaced ? options.ns : std::string()};
-        const object_store* const jobs = k == kind::job_set ? &store(kind::train_job) : nullptr;
+        const object_store* const jobs = is_child(k) ? &store(kind::train_job) : nullptr;
         places_[static_cast<std::size_t>(k)]->watcher = std::make_unique<informer>(k, own(k), inner, each, jobs);
     }
 }
 
 void informers::start() {
+    const bool jobs_first = of(kind::train_job) != nullptr;
     for (const auto& p : places_)
-        if (p->watcher) p->watcher->start();
+        if (p->watcher && !(jobs_first && is_file(p->watcher->of()))) p->watcher->start();
+}
+
+// Files come after the jobs, so that those of finished ones take no room at all.
+void informers::start_files() {
+    if (std::exchange(files_started_, true)) return;
+    for (const kind k : {kind::config_map, kind::secret})
+        if (const auto& p = places_[static_cast<std::size_t>(k)]; p->watcher) p->watcher->start();
 }
 
 awaitable<bool> informers::ready() {
@@ -54,26 +73,21 @@ std::size_t informers::memory_bytes() const {
 }
 
 void informers::changed(const object_change& what) {
-    if (what.of == kind::train_job && what.object->terminal()) settle(*what.object);
+    if (what.of == kind::train_job) settle(*what.object);
     to_.changed(what);
 }
 
 // JobSets may have come before the jobs that are done with them.
 void informers::synced(kind of) {
-    if (of == kind::train_job)
-        store(of).for_each([this](handle, const object_record& job) {
-            if (job.terminal()) settle(job);
-        });
+    if (of == kind::train_job) {
+        store(of).for_each([this](handle, const object_record& job) { settle(job); });
+        start_files();
+    }
     to_.synced(of);
 }
 
-// Nothing more is wanted of the JobSet of a finished job that has its last counts: its record is enough.
 void informers::settle(const object_record& job) {
-    object_store& sets = own(kind::job_set);
-    const auto at = sets.find(job.key);
-    const object_record* const set = at ? sets.get(*at) : nullptr;
-    if (set == nullptr || set->collapsed || set->owner != job.id) return;
-    if (sets.counts_print(*set) == store(kind::train_job).counts_print(job)) sets.collapse(*at);
+    shrink_finished(store(kind::train_job), job, {&own(kind::job_set), &own(kind::config_map), &own(kind::secret)});
 }
 
 }  // namespace cotrain::watch

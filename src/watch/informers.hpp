@@ -53,9 +53,11 @@ class informers final : private listener {
     };
     [[nodiscard]] object_store& own(kind k) { return places_[static_cast<std::size_t>(k)]->objects; }
     void settle(const object_record& job);
+    void start_files();
 
     listener& to_;
     std::array<std::unique_ptr<place>, kinds> places_;
+    bool files_started_ = false;
 };
 
 }  // namespace cotrain::watch

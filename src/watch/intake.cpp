@@ -5,6 +5,7 @@
 #include <array>
 
 #include "api/names.hpp"
+#include "watch/finished.hpp"
 
 namespace cotrain::watch {
 
@@ -28,13 +29,25 @@ intake::intake(kind of, object_store& store, text_table& texts, listener& to, ba
     if (of == kind::job_set) parts_ = &job_set_;
 }
 
+const object_record* intake::owner_of(const projection& p) const {
+    if (jobs_ == nullptr) return nullptr;
+    const auto at = jobs_->find(p.owner_ns, p.owner_name);
+    const object_record* const job = at ? jobs_->get(*at) : nullptr;
+    return job != nullptr && job->id == find_uid(texts_, p.owner_uid) ? job : nullptr;
+}
+
+const projection* intake::project_file(const object_view& object) {
+    if (!owned_by_train_job(object) && !has_child_name(object.name.raw)) return nullptr;
+    const projection& p = projector_.metadata(object);
+    const object_record* const job = owner_of(p);
+    return job != nullptr && needs_no_files(*job) ? nullptr : &p;
+}
+
 const projection& intake::project_job_set(const object_view& object) {
     if (!owned_by_train_job(object)) return projector_.job_set(object, job_set_, true);
     const projection& p = projector_.job_set(object, job_set_, false);
-    if (jobs_ == nullptr) return p;
-    const auto owner = jobs_->find(p.owner_ns, p.owner_name);
-    const object_record* const job = owner ? jobs_->get(*owner) : nullptr;
-    if (job == nullptr || !job->terminal() || job->id != find_uid(texts_, p.owner_uid)) return p;
+    const object_record* const job = owner_of(p);
+    if (job == nullptr || !job->terminal()) return p;
     const bool settled = jobs_->counts_print(*job) == prints_of(p).counts;
     return settled ? projector_.job_set(object, job_set_, true) : p;
 }
@@ -50,9 +63,7 @@ const projection* intake::project(const object_view& object) {
         case kind::limit_range:
         case kind::runtime_class: return &projector_.plain(object);
         case kind::secret:
-        case kind::config_map:
-            if (!owned_by_train_job(object) && !has_child_name(object.name.raw)) return nullptr;
-            return &projector_.metadata(object);
+        case kind::config_map: return project_file(object);
     }
     return nullptr;
 }

@@ -16,11 +16,11 @@ namespace cotrain::watch {
 // unless a TrainJob controls them.
 [[nodiscard]] bool has_child_name(std::string_view name);
 
-// Foreign Secrets and ConfigMaps are not kept. JobSets of nobody of ours are kept without body, to be noticed where
-// they are in the way. An event without change allocates nothing.
+// Foreign Secrets and ConfigMaps are not kept, nor those of finished jobs. JobSets of nobody of ours are kept without
+// body, to be noticed where they are in the way. An event without change allocates nothing.
 class intake {
    public:
-    // `jobs` is the store of TrainJobs: JobSets need it to know when nothing of them is wanted any more.
+    // `jobs` is the store of TrainJobs: children need it to know when nothing of them is wanted any more.
     intake(kind of, object_store& store, text_table& texts, listener& to, base::logger& log,
            const object_store* jobs = nullptr);
 
@@ -41,6 +41,9 @@ class intake {
    private:
     [[nodiscard]] const projection* project(const object_view& object);
     [[nodiscard]] const projection& project_job_set(const object_view& object);
+    [[nodiscard]] const projection* project_file(const object_view& object);
+    // The TrainJob that controls it, if it is known.
+    [[nodiscard]] const object_record* owner_of(const projection& p) const;
     void drop(handle h);
     std::size_t sweep();
     void complain(const object_view& object);

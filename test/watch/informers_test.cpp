@@ -133,5 +133,61 @@ TEST(informers, let_go_of_job_sets_that_came_before_their_finished_jobs) {
     });
 }
 
+std::string snapshot_of(const test::sample_job& job, std::string_view uid) {
+    return R"({"metadata":{"name":")" + job.name + R"(-runtime-snapshot","namespace":")" + job.ns +
+           R"(","uid":"0a1b2c3d-0000-4000-8000-000000000002","resourceVersion":"90002","ownerReferences":[)"
+           R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":")" +
+           job.name + R"(","uid":")" + std::string(uid) + R"(","controller":true}]}})";
+}
+
+TEST(informers, keep_no_files_of_complete_jobs_but_those_that_belong_to_others) {
+    together here;
+    test::sample_job job;
+    job.terminal = "Complete";
+    job.active = 0;
+    test::sample_job failed = job;
+    failed.name = "failed";
+    failed.uid = "0a1b2c3d-0000-4000-8000-0000000000f0";
+    failed.terminal = "Failed";
+    test::sample_job again = job;
+    again.name = "again";
+    again.uid = "0a1b2c3d-0000-4000-8000-0000000000a0";
+    here.scripts["trainjobs"] = {
+        streams({line("ADDED", test::running_train_job(job)), line("ADDED", test::running_train_job(failed)),
+                 line("ADDED", test::running_train_job(again)), bookmark(81'234, true)},
+                step::end::held)};
+    here.scripts["configmaps"] = {
+        streams({line("ADDED", snapshot_of(job, job.uid)), line("ADDED", snapshot_of(failed, failed.uid)),
+                 line("ADDED", snapshot_of(again, "0a1b2c3d-0000-4000-8000-0000000000ff")), bookmark(90'000, true)},
+                step::end::held)};
+    here.run([](together&, informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        const auto& maps = all.store(kind::config_map);
+        EXPECT_FALSE(maps.find("team-a", "torch-000123-runtime-snapshot"));
+        EXPECT_TRUE(maps.find("team-a", "failed-runtime-snapshot")) << "its Failed may be taken back";
+        EXPECT_TRUE(maps.find("team-a", "again-runtime-snapshot")) << "it is of a namesake that is gone";
+    });
+}
+
+TEST(informers, let_go_of_the_files_of_a_job_that_completes) {
+    together here;
+    test::sample_job job;
+    const std::string running = test::running_train_job(job);
+    job.terminal = "Complete";
+    job.active = 0;
+    job.resource_version = "90001";
+    here.scripts["trainjobs"] = {streams({line("ADDED", running), bookmark(81'234, true)}, step::end::clean),
+                                 streams({line("MODIFIED", test::running_train_job(job))}, step::end::held)};
+    here.scripts["configmaps"] = {
+        streams({line("ADDED", snapshot_of(job, job.uid)), bookmark(90'000, true)}, step::end::held)};
+    here.run([](together& t, informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        EXPECT_EQ(all.store(kind::config_map).size(), 1U);
+        t.let_end.notify();
+        co_await t.listener.until("TrainJob team-a/torch-000123 changed status");
+        EXPECT_EQ(all.store(kind::config_map).size(), 0U);
+    });
+}
+
 }  // namespace
 }  // namespace cotrain::watch
