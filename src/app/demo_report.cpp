@@ -33,7 +33,7 @@ std::string field(api::ref pod, std::string_view path) {
 }
 
 std::string times_of(const job_course& job) {
-    std::string out = fmt::format("  {:<38}", job.name);
+    std::string out = fmt::format("  {:<40}", job.name);
     if (job.job_set) out += fmt::format("JobSet after {:.1f} ms", ms(*job.job_set - job.created));
     if (job.ended) out += fmt::format(", {} after {:.0f} ms", job.condition, ms(*job.ended - job.created));
     return out + "\n";
@@ -98,13 +98,13 @@ std::string show_summary(std::span<const job_course> jobs, const demo_traffic& t
             reads += row.requests;
             continue;
         }
-        out += fmt::format("  {:<38}{} requests, {} bytes, {:.1f} ms in the server\n", name.first + " " + name.second,
+        out += fmt::format("  {:<40}{} requests, {} bytes, {:.1f} ms in the server\n", name.first + " " + name.second,
                            row.requests, row.bytes_in, ms(row.took));
     }
-    out += fmt::format("  {:<38}{} requests\n", "get, list, watch", reads);
-    out += fmt::format("  {:<38}{} connections, {} bytes out, {} bytes in\n", "the operator's wire", sent.wire.connects,
+    out += fmt::format("  {:<40}{} requests\n", "get, list, watch", reads);
+    out += fmt::format("  {:<40}{} connections, {} bytes out, {} bytes in\n", "the operator's wire", sent.wire.connects,
                        sent.wire.bytes_out, sent.wire.bytes_in);
-    return out + fmt::format("  {:<38}{:.1f} s; the Pods were played, everything else was real\n", "all of it",
+    return out + fmt::format("  {:<40}{:.1f} s; the Pods were played, everything else was real\n", "all of it",
                              ms(all) / 1000);
 }
 

@@ -68,7 +68,8 @@ TEST(sim_jobsets, are_accepted_unchanged_by_the_real_api_server) {
 TEST(sim_processes, an_operator_of_its_own_brings_jobs_to_complete) {
     test::playground_child child({"--no-page", "--no-operator", "--script", "start 20ms, ready 20ms, run 100ms"});
     asio::io_context loop(1);
-    test::operator_child ours(loop, "", child.kubeconfig());
+    test::operator_child ours(loop, "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n",
+                              child.kubeconfig());
     const test::finished done = run_shell(child,
                                           "kubectl apply -f examples/torch.yaml -f examples/mpi.yaml && kubectl wait "
                                           "--for=condition=Complete trainjob/torch-two trainjob/mpi-pi --timeout=60s");
