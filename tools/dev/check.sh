@@ -64,7 +64,7 @@ sources_and_headers() {
   # shellcheck disable=SC2086 # a list of files
   { printf '%s:\n' $files && grep -HoE '^#include "[^"]+"' $files; } | awk -F: '
     { includes[$1] = includes[$1] }
-    $2 != "" { split($2, quoted, "\""); includes[$1] = includes[$1] " src/" quoted[2] }
+    $2 != "" { split($2, quoted, "\""); includes[$1] = includes[$1] (quoted[2] ~ /^cotrain\// ? " include/" : " src/") quoted[2] }
     function visit(file, parts, n, i) {
       if (file in seen) return
       seen[file] = 1
