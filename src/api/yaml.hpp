@@ -24,7 +24,8 @@ struct yaml_document {
 
 // YAML 1.1 as sigs.k8s.io/yaml reads it: plain yes/no/on/off are booleans, 010 and 0o10 are octal, keys become
 // strings, duplicate keys are errors, `<<` replaces what stands before it, JSON is YAML and its objects may follow each
-// other without a mark. Documents are frozen and refer to `text`, which must outlive them. Errors say "line L, column C: what".
+// other without a mark. Documents are frozen and refer to `text`, which must outlive them. Errors say "line L, column
+// C: what".
 [[nodiscard]] base::result<std::vector<yaml_document>> parse_yaml_stream(arena& memory, std::string_view text,
                                                                          read_limits limits = {});
 // The only document of a text (null if it is empty); a second one is an error.

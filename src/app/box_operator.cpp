@@ -54,9 +54,10 @@ box_operator::~box_operator() = default;
 
 void box_operator::register_webhooks() {
     const auto make = [&](std::string_view plural, api::editor object) {
-        static_cast<void>(box_.objects().create(
+        const auto made = box_.objects().create(
             {box_.objects().types().find("admissionregistration.k8s.io", "v1", plural)}, object, {.manager = "cotrain"},
-            std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now())));
+            std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
+        if (!made) log_.error("no webhooks", {{"resource", plural}, {"error", made.error().message}});
     };
     api::arena memory;
     api::editor mutating = api::editor::object(memory);
