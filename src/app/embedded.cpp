@@ -1,5 +1,4 @@
 // What a host program gets: the same wiring as `cotrain operator`, behind one pointer.
-#include "app/client_options.hpp"
 #include "app/operator.hpp"
 #include "cotrain/operator.hpp"
 #include "kube/find_config.hpp"

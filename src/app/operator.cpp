@@ -58,11 +58,18 @@ reconcile::controller_limits limits(std::int32_t in_flight) {
     return out;
 }
 
-}  // namespace
-
 kube::rate_limit request_limit(const rate_config& config) {
     if (config.qps < 0) return {};
     return {config.effective_qps(), config.effective_burst()};
+}
+
+}  // namespace
+
+kube::client_options client_options_of(const configuration& config) {
+    kube::client_options out;
+    out.user_agent = kube::user_agent(COTRAIN_VERSION);
+    out.limit = request_limit(config.client);
+    return out;
 }
 
 reconcile::cluster::stores operator_process::stores() {

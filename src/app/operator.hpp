@@ -39,8 +39,8 @@ enum class operator_exit : std::uint8_t {
 // All that a graceful stop may take: requests under way, the Lease, closing.
 inline constexpr auto stop_patience = std::chrono::milliseconds(4'000);
 
-// What the client's own throttle is to let through.
-[[nodiscard]] kube::rate_limit request_limit(const rate_config& config);
+// How the operator's client is set up by its configuration.
+[[nodiscard]] kube::client_options client_options_of(const configuration& config);
 
 class operator_process {
    public:

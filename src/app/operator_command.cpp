@@ -3,7 +3,6 @@
 #include <boost/asio/detached.hpp>
 #include <cstdio>
 
-#include "app/client_options.hpp"
 #include "app/command.hpp"
 #include "app/operator.hpp"
 #include "kube/find_config.hpp"
