@@ -36,7 +36,7 @@ page() {
   cat <<TEXT
 # Proof in real Pods
 
-What \`./dev e2e --full\` found on $(date -u +%Y-%m-%d), written by that run: the operator as a Pod from its own image, installed by its
+What \`./dev e2e --full\` found on $(date -u +%Y-%m-%d), written by that run: the operator as a Pod, installed by its
 own chart, on Kubernetes $(version_of k8s.io/kubernetes) with JobSet $(version_of sigs.k8s.io/jobset), one node of $(nproc) processors.
 \`test/e2e/README.md\` tells how. A job whose framework is not named runs a shell.
 
