@@ -74,6 +74,14 @@ show() {
   resident=$(value VmRSS) anonymous=$(value RssAnon)
   printf '%-44s %7s KiB resident, %6s anonymous, %6s KiB at most\n' "$1" "$resident" "$anonymous" "$(value VmHWM)"
 }
+# took N WHAT: CPU since the last time this was asked
+took() {
+  local user system
+  read -r user system < <(cut -d ' ' -f 14,15 "/proc/$operator/stat")
+  awk -v what="$2" -v n="$1" -v own=$((user - user_before)) -v kernel=$((system - system_before)) \
+    'BEGIN { printf "%-44s %7.2f s of CPU for 1000, %.2f s of it in the kernel\n", "  " what, (own + kernel) * 10 / n, kernel * 10 / n }'
+  user_before=$user system_before=$system
+}
 # each MORE N WHAT: bytes of one
 each() { printf '%-44s %7s bytes\n' "  $3" "$((($1) * 1024 / $2))"; }
 
@@ -85,11 +93,13 @@ each() { printf '%-44s %7s bytes\n' "  $3" "$((($1) * 1024 / $2))"; }
 start 1
 printf 'limit: %s\n' "${group:+16 MiB, by a cgroup}${group:-none, for want of a memory cgroup that can be made}" | sed 's|cgroup/.*|cgroup|'
 show 'idle, in sync'
-idle=$resident
+idle=$resident user_before=0 system_before=0
+took 1 'the start alone' >/dev/null
 all 1 "$jobs" POST "$trainer/trainjobs" application/json \
   '{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"job-%"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"torch"},"trainer":{"numNodes":4,"image":"registry.example.com/team/train:v1","command":["torchrun","train.py"]}}}'
 until_there "$job_sets" "$jobs"
 show "$jobs active jobs"
+took "$jobs" 'jobs until their JobSets exist'
 each "$resident - $idle" "$jobs" 'a job'
 kill -TERM "$operator" && wait "$operator" || true
 start 2
@@ -97,10 +107,13 @@ show "started again with $jobs active jobs"
 peak=$(value VmHWM)
 printf '%-44s %7s %% of what stays\n' '  peak of the start' "$((peak * 100 / resident))"
 each "$resident - $idle" "$jobs" 'a job'
+user_before=0 system_before=0
+took "$jobs" 'jobs at a start'
 all 1 "$jobs" PATCH "$job_sets/job-%/status" application/merge-patch+json \
   '{"status":{"conditions":[{"type":"Completed","status":"True","reason":"AllJobsCompleted","message":"jobset completed successfully","lastTransitionTime":"2026-01-01T00:00:00Z"}],"replicatedJobsStatus":[{"name":"node","ready":0,"succeeded":1,"failed":0,"active":0,"suspended":0}]}}'
 until [ "$("$kubectl" get trainjobs -n memory -o jsonpath='{range .items[*]}{.status.conditions[*].type}{"\n"}{end}' | grep -c Complete)" -ge "$jobs" ]; do sleep 0.5; done
 show "$jobs finished jobs"
+took "$jobs" 'jobs until they are Complete'
 kill -TERM "$operator" && wait "$operator" || true
 start 3
 show "started again with $jobs finished jobs"

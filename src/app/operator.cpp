@@ -185,6 +185,7 @@ void operator_process::begin() {
             });
         leader_->start();
     }
+    give_back_memory();  // before the lists come: the start has run much code that nothing runs again
     informers_->start();
     events_->start();
     if (flags_.signals) watching_.spawn("signals", handle_signals());
@@ -245,6 +246,7 @@ awaitable<void> operator_process::work_when_leading() {
     if (!co_await informers_->ready()) co_return;
     log_.info("in sync with the cluster",
               {{"trainjobs", static_cast<std::int64_t>(informers_->store(kind::train_job).size())}});
+    give_back_memory();
     if (leader_ != nullptr && !co_await leader_->acquired()) co_return;
     if (stopping_) co_return;
     working_now_ = true;

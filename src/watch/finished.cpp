@@ -10,8 +10,12 @@ namespace {
 void shrink_set(const object_store& jobs, const object_record& job, object_store& sets) {
     const auto at = sets.find(job.key);
     const object_record* const set = at ? sets.get(*at) : nullptr;
-    if (set == nullptr || set->collapsed || set->owner != job.id) return;
-    if (sets.counts_print(*set) == jobs.counts_print(job)) sets.collapse(*at);
+    if (set == nullptr || set->owner != job.id || sets.counts_print(*set) != jobs.counts_print(job)) return;
+    if (needs_no_set(job)) {
+        sets.remove(*at);
+    } else {
+        sets.collapse(*at);
+    }
 }
 
 void forget_files(const object_record& job, object_store& files) {

@@ -9,14 +9,17 @@ namespace cotrain::watch {
 // interest any more. A Failed that somebody made up may be taken back, and is none.
 [[nodiscard]] inline bool needs_no_files(const object_record& job) { return job.complete || job.past_deadline; }
 
+// Whether its JobSet is of no interest either once the job has its last counts: it is not waited for or deleted.
+[[nodiscard]] inline bool needs_no_set(const object_record& job) { return job.complete && !job.past_deadline; }
+
 struct child_stores {
     object_store* sets;
     object_store* config_maps;
     object_store* secrets;
 };
 
-// Of a finished job: its JobSet loses its body once the job has its last counts, the records of its files go. Nobody is
-// told, since nothing of it matters to anybody.
+// Of a finished job: its JobSet loses its body once the job has its last counts, or goes altogether; the records of its
+// files go. Nobody is told, since nothing of it matters to anybody.
 void shrink_finished(const object_store& jobs, const object_record& job, const child_stores& children);
 
 }  // namespace cotrain::watch

@@ -19,8 +19,8 @@ struct informers_options {
     std::string ns{};  // empty: all namespaces; of cluster-wide kinds it means nothing
 };
 
-// What `tools.to` hears, it hears after the stores agree with each other: a finished job's JobSet has been collapsed.
-// Lives until its task group has been joined.
+// What `tools.to` hears, it hears after the stores agree with each other: a finished job's JobSet has been collapsed or
+// dropped. Lives until its task group has been joined.
 class informers final : private listener {
    public:
     explicit informers(const informer_tools& tools, const informers_options& options = {});

@@ -43,19 +43,21 @@ const projection* intake::project_file(const object_view& object) {
     return job != nullptr && needs_no_files(*job) ? nullptr : &p;
 }
 
-const projection& intake::project_job_set(const object_view& object) {
-    if (!owned_by_train_job(object)) return projector_.job_set(object, job_set_, true);
+const projection* intake::project_job_set(const object_view& object) {
+    if (!owned_by_train_job(object)) return &projector_.job_set(object, job_set_, true);
     const projection& p = projector_.job_set(object, job_set_, false);
     const object_record* const job = owner_of(p);
-    if (job == nullptr || !job->terminal()) return p;
+    if (job == nullptr || !job->terminal()) return &p;
     const bool settled = jobs_->counts_print(*job) == prints_of(p).counts;
-    return settled ? projector_.job_set(object, job_set_, true) : p;
+    if (!settled) return &p;
+    // A job finds its JobSet by its own name; nobody looks for another.
+    return needs_no_set(*job) && p.name == p.owner_name ? nullptr : &projector_.job_set(object, job_set_, true);
 }
 
 const projection* intake::project(const object_view& object) {
     switch (of_) {
         case kind::train_job: return &projector_.train_job(object, train_job_);
-        case kind::job_set: return &project_job_set(object);
+        case kind::job_set: return project_job_set(object);
         case kind::training_runtime:
         case kind::cluster_training_runtime: return &projector_.runtime(object);
         case kind::coscheduling_pod_group:

@@ -40,7 +40,7 @@ class intake {
 
    private:
     [[nodiscard]] const projection* project(const object_view& object);
-    [[nodiscard]] const projection& project_job_set(const object_view& object);
+    [[nodiscard]] const projection* project_job_set(const object_view& object);
     [[nodiscard]] const projection* project_file(const object_view& object);
     // The TrainJob that controls it, if it is known.
     [[nodiscard]] const object_record* owner_of(const projection& p) const;

@@ -93,7 +93,7 @@ TEST(intake, finds_what_a_whole_picture_does_not_show) {
 
 TEST(intake, keeps_no_body_of_job_sets_of_which_nothing_is_wanted) {
     test::sample_job job;
-    job.terminal = "Complete";
+    job.terminal = "Failed";
     job.active = 0;
     job.succeeded = 4;
     taking t(kind::job_set);
@@ -119,6 +119,31 @@ TEST(intake, keeps_no_body_of_job_sets_of_which_nothing_is_wanted) {
     EXPECT_NE(t.store.body(*at), nullptr) << "another job owns it";
     t.take(plain("foreign", "u-9", 94, "", R"(,"spec":{"suspend":true,"replicatedJobs":[]})"));
     EXPECT_EQ(t.store.body(*t.store.find("ns", "foreign")), nullptr);
+}
+
+TEST(intake, keeps_nothing_of_the_job_set_of_a_complete_job_that_has_its_counts) {
+    test::sample_job job;
+    job.terminal = "Complete";
+    job.active = 0;
+    job.succeeded = 4;
+    taking t(kind::job_set);
+    object_view view;
+    train_job_reader reader;
+    projector project;
+    const std::string text = test::running_train_job(job);
+    ASSERT_TRUE(decode_object(text, view, &reader));
+    t.jobs.upsert(project.train_job(view, reader));
+    t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "91"));
+    EXPECT_EQ(t.store.size(), 0U);
+    job.succeeded = 3;
+    t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "92"));
+    EXPECT_EQ(t.store.size(), 1U) << "these counts are to be passed on";
+    job.succeeded = 4;
+    t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "93"));
+    EXPECT_EQ(t.store.size(), 0U);
+    job.uid = "6f1c9a52-8a7e-4d0b-9d5c-0123456789ff";
+    t.take(test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "94"));
+    EXPECT_EQ(t.store.size(), 1U) << "another job owns it";
 }
 
 TEST(intake, keeps_what_it_could_read_of_an_object_that_is_not_as_it_should_be) {
