@@ -1,6 +1,7 @@
 // The encodings: path segments keep ':' and '@', header names RFC 9110's tokens, queries only unreserved characters.
 #include "kube/percent.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 namespace cotrain::kube {
@@ -22,11 +23,14 @@ void append_encoded(std::string& out, char c, std::string_view hex = "0123456789
 }  // namespace
 
 void append_segment(std::string& out, std::string_view segment) {
-    for (const char c : segment) {
-        if (unreserved(c) || c == ':' || c == '@')
-            out += c;
-        else
-            append_encoded(out, c);
+    const auto plain = [](char c) { return unreserved(c) || c == ':' || c == '@'; };
+    while (!segment.empty()) {
+        const auto end = std::ranges::find_if_not(segment, plain);
+        out.append(segment.begin(), end);
+        segment = {end, segment.end()};
+        if (segment.empty()) break;
+        append_encoded(out, segment.front());
+        segment.remove_prefix(1);
     }
 }
 

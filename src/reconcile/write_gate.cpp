@@ -2,7 +2,9 @@
 #include "reconcile/write_gate.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <string_view>
 #include <utility>
 
@@ -21,6 +23,19 @@ std::unexpected<base::error> closed() {
 base::result<std::string> body_of(base::result<kube::reply> answer) {
     if (!answer) return base::fail(std::move(answer.error()));
     return std::move(answer->body);
+}
+
+bool suspect(char c) { return static_cast<unsigned char>(c) >= 0x7F; }
+
+// Eight bytes at a time: adding 1 to each sets the top bit of 0x7F, and only bytes that are suspect anyway carry over.
+bool has_suspect(std::string_view text) {
+    constexpr std::uint64_t ones = 0x0101010101010101;
+    std::size_t i = 0;
+    for (std::uint64_t word = 0; i + sizeof word <= text.size(); i += sizeof word) {
+        std::memcpy(&word, text.data() + i, sizeof word);
+        if (((word | (word + ones)) & ones << 7U) != 0) return true;
+    }
+    return std::ranges::any_of(text.substr(i), suspect);
 }
 
 // The code point of UTF-8 bytes, if YAML does not take it as it stands; its length in bytes.
@@ -43,8 +58,7 @@ foreign foreign_at(std::string_view text) {
 }  // namespace
 
 std::string yaml_safe(std::string json) {
-    const auto suspect = [](char c) { return static_cast<unsigned char>(c) >= 0x7F; };
-    if (std::ranges::none_of(json, suspect)) return json;
+    if (!has_suspect(json)) return json;
     std::string out;
     out.reserve(json.size() + 64);
     for (std::size_t i = 0; i < json.size();) {

@@ -9,11 +9,13 @@ namespace {
 
 constexpr std::uint64_t is_text = ~std::uint64_t{0};
 
+constexpr std::size_t uuid_bytes = 36;
+
 bool dash_at(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
 
 // Only the form that to_text() gives back: lower case.
 std::optional<uid> parse(std::string_view text) {
-    if (text.size() != 36) return std::nullopt;
+    if (text.size() != uuid_bytes) return std::nullopt;
     std::uint64_t words[2] = {0, 0};
     unsigned digits = 0;
     for (std::size_t i = 0; i < text.size(); ++i) {
@@ -57,14 +59,15 @@ void release_uid(text_table& texts, uid u) {
 std::string to_text(const text_table& texts, uid u) {
     if (u.empty()) return {};
     if (u.low == is_text) return std::string(texts.view(static_cast<text_id>(u.high)));
-    std::string out;
-    out.reserve(36);
-    for (unsigned i = 0; i < 32; ++i) {
-        if (dash_at(out.size())) out.push_back('-');
-        const std::uint64_t word = i < 16 ? u.high : u.low;
-        out.push_back("0123456789abcdef"[word >> (60 - 4 * (i % 16)) & 0xFU]);
+    char text[uuid_bytes];
+    std::size_t at = 0;
+    for (const std::uint64_t word : {u.high, u.low}) {
+        for (unsigned shift = 64; shift != 0; shift -= 4) {
+            if (dash_at(at)) text[at++] = '-';
+            text[at++] = "0123456789abcdef"[word >> (shift - 4) & 0xFU];
+        }
     }
-    return out;
+    return {text, sizeof text};
 }
 
 }  // namespace cotrain::watch

@@ -40,6 +40,12 @@ TEST(yaml_safe, reads_the_same_as_json_and_as_yaml) {
     api::arena memory;
     EXPECT_TRUE(equal(*api::parse_json(memory, json), *api::parse_json(memory, safe)));
     EXPECT_EQ(yaml_safe("{\"a\":\"plain\"}"), "{\"a\":\"plain\"}");
+    for (std::size_t at = 0; at != 20; ++at) {
+        std::string text(20, '~');
+        EXPECT_EQ(yaml_safe(text), text);
+        text[at] = '\x7f';
+        EXPECT_EQ(yaml_safe(text).find("\\u007f"), at);
+    }
 }
 
 }  // namespace
