@@ -21,8 +21,8 @@ done
 end() {
   local code=$?
   trap '' INT TERM HUP
-  put_back "$state"
-  rm -f "$cache/e2e.state"
+  exec 8>&-
+  wait "$guard" || true
   [ $code != 0 ] || say "all passed, and everything put back, after $SECONDS s"
   exit $code
 }
@@ -53,7 +53,7 @@ main() {
   exec 9>"$cache/e2e.lock"
   flock -n 9 || { say 'another run is under way; waiting for it'; flock 9; }
 
-  # Of a run that was killed.
+  # Of a run that was killed together with its guard.
   if [ -e "$cache/e2e.state" ]; then
     say "putting back what $(<"$cache/e2e.state") left"
     put_back "$(<"$cache/e2e.state")" 9>&-
@@ -76,6 +76,9 @@ main() {
   fi
   state=$(mktemp -d "$where/cotrain-e2e.XXXXXX")
   echo "$state" >"$cache/e2e.state"
+  # In a session of its own, where neither Ctrl-C nor the end of a terminal reaches it.
+  exec 8> >(exec setsid "$e2e/guard.sh" "$state" "$cache")
+  guard=$!
   trap end EXIT
   trap 'exit 130' INT
   trap 'exit 143' TERM HUP
@@ -89,7 +92,7 @@ main() {
     --arg apiserver=--endpoint-reconciler-type=lease --arg apiserver=--authorization-mode=Node \
     --arg apiserver=--enable-admission-plugins=NodeRestriction --arg apiserver=--kubelet-preferred-address-types=InternalIP \
     --arg apiserver=--kubelet-client-certificate="$api/pki/admin.crt" --arg apiserver=--kubelet-client-key="$api/pki/admin.key" \
-    -- "$e2e/inside.sh" 9>&- &
+    -- "$e2e/inside.sh" 8>&- 9>&- &
   code=0
   wait $! || code=$?
   if [ -e "$state/rows" ]; then
