@@ -3,6 +3,7 @@
 # directory of the binaries.
 #   build.sh node   what a node needs beside Kubernetes itself: containerd, its shim and ctr, CNI's plugins, CoreDNS
 #   build.sh gang   a scheduler that knows PodGroups
+#   build.sh kueue-0.19, kueue-0.15   what queues jobs, by runtimePatches and by podTemplateOverrides
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
@@ -10,8 +11,8 @@ module=$1
 say() { printf 'test/e2e/%s: %s\n' "$module" "$*" >&2; }
 case $module in
   node) flags=(-trimpath -tags 'no_btrfs no_devmapper no_zfs no_aufs') ;;
-  gang) flags=() ;; # as test/controlplane, which compiles most of it
-  *) module=build.sh; say "no module '$1'; there are node and gang"; exit 2 ;;
+  gang | kueue-*) flags=() ;; # as test/controlplane, which compiles most of it
+  *) module=build.sh; say "no module '$1'; there are node, gang, kueue-0.19 and kueue-0.15"; exit 2 ;;
 esac
 
 dir=$cache/e2e-$module-$(find "$here/$module" -type f | sort | xargs cat "${BASH_SOURCE[0]}" | sha256sum | cut -c1-16)

@@ -9,7 +9,10 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
 . "$e2e/full.sh"
 . "$e2e/life.sh"
 . "$e2e/around.sh"
+. "$e2e/queues.sh"
 . "$e2e/reference.sh"
+. "$e2e/upgrade.sh"
+. "$e2e/image/oci.sh"
 state=$COTRAIN_E2E_STATE kube_bin=$COTRAIN_E2E_KUBE node_bin=$COTRAIN_E2E_NODE images=$COTRAIN_E2E_IMAGES helm_program=$COTRAIN_E2E_HELM
 
 # What there is to see after a failure.
@@ -43,19 +46,20 @@ main() {
   import "$images/kubectl.tar"
   operator_reference=$(tar -xOf "$COTRAIN_E2E_OPERATOR" --wildcards '*index.json' | grep -o '"io.containerd.image.name": *"[^"]*' | sed 's/.*"//')
   import "$COTRAIN_E2E_OPERATOR"
-  install_operator
+  check_install
   import "$images/train.tar"
   say "images imported after $SECONDS s"
-  check_torch
-  check_mpi
-  check_suspend
-  check_metrics
-  [ "$COTRAIN_E2E_EXTENT" = full ] || return 0
-  import "$images/openmpi4.tar"
-  import "$images/more.tar"
-  local each failed=()
+  local each wanted=(torch mpi suspend metrics) failed=()
+  if [ "$COTRAIN_E2E_EXTENT" != smoke ]; then
+    import "$images/openmpi4.tar"
+    import "$images/more.tar"
+    wanted+=(plain open_mpi hydra jax xgboost initializers flux seeds gang failing deadline deleted pod_killed operator_killed
+      progress sdk two_replicas kueue kueue_before reference upgrade)
+  fi
+  [ -z "$COTRAIN_E2E_ONLY" ] || wanted=(${COTRAIN_E2E_ONLY//,/ })
+  for each in "${wanted[@]}"; do declare -F "check_$each" >/dev/null || fail "there is no check '$each'"; done
   # One that fails does not hide the others; in the background, since errexit means nothing left of `||`.
-  for each in plain open_mpi hydra jax xgboost initializers seeds gang failing deadline deleted pod_killed operator_killed progress sdk two_replicas reference; do
+  for each in "${wanted[@]}"; do
     ("check_$each") &
     wait $! || failed+=("$each")
   done

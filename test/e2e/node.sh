@@ -1,11 +1,12 @@
 # A node that runs Pods: containerd, kubelet, kube-proxy and CoreDNS, beside the API server that test/controlplane
 # started, all of it in one network namespace and under $state. Sourced.
 
-# daemon NAME COMMAND…: in the background; its words go to logs/NAME.log
+# daemon NAME COMMAND…: in the background; its words go to logs/NAME.log, its number to logs/NAME.pid
 daemon() {
   local name=$1
   shift
   setsid "$@" >>"$state/logs/$name.log" 2>&1 </dev/null &
+  echo $! >"$state/logs/$name.pid"
 }
 
 # identity NAME SUBJECT EXTENSION: a certificate of the cluster's authority
@@ -161,5 +162,6 @@ start_node() {
   start_dns
   keep_logs 2>/dev/null &
   until_true 60 'the node' kube wait --for=condition=Ready "node/$node" --timeout=1s
+  kube create namespace $team >/dev/null
   until_true 30 CoreDNS curl -sf "http://$node_address:8181/ready"
 }

@@ -2,6 +2,7 @@
 # Real jobs in real Pods: a cluster of one node on this machine, the operator in it from its image and chart.
 #   run.sh OPERATOR.tar [OPTION…]   the operator's image as an OCI archive
 #     --full   not only what every change has to pass (smoke.sh)
+#     --only CHECK,…   these alone, of all that there are
 #     --keep   leave the cluster running at the end or after a failure, until Ctrl-C
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
@@ -10,13 +11,18 @@ cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
 . "$e2e/host.sh"
 operator=$(realpath "${1:?which image? run.sh OPERATOR.tar}")
 shift
-extent=smoke COTRAIN_E2E_KEEP=
-for option; do
-  case $option in
+extent=smoke COTRAIN_E2E_KEEP='' COTRAIN_E2E_ONLY=''
+while [ $# -gt 0 ]; do
+  case $1 in
     --full) extent=full ;;
+    --only)
+      extent=some COTRAIN_E2E_ONLY=${2:?--only: which checks? their names are those of the functions check_* in test/e2e}
+      shift
+      ;;
     --keep) COTRAIN_E2E_KEEP=yes ;;
-    *) fail "no option '$option'; there are --full and --keep" ;;
+    *) fail "no option '$1'; there are --full, --only CHECK,… and --keep" ;;
   esac
+  shift
 done
 end() {
   local code=$?
@@ -65,8 +71,13 @@ main() {
   helm=$("$top/test/deploy/build.sh" | tail -n 1)
   node_bin=$("$e2e/build.sh" node | tail -n 1)
   gang_bin=
-  [ $extent = smoke ] || gang_bin=$("$e2e/build.sh" gang | tail -n 1)
-  images=$("$e2e/image/build.sh" $extent "$kube_bin/kubectl" | tail -n 1)
+  if [ $extent != smoke ]; then
+    gang_bin=$("$e2e/build.sh" gang | tail -n 1)
+    case $extent,$COTRAIN_E2E_ONLY in
+      full,* | *kueue*) for each in kueue-0.19 kueue-0.15; do "$e2e/build.sh" $each >/dev/null; done ;;
+    esac
+  fi
+  images=$("$e2e/image/build.sh" $([ $extent = smoke ] && echo smoke || echo full) "$kube_bin/kubectl" | tail -n 1)
   say "everything is built after $SECONDS s"
 
   # In memory where there is plenty: images are unpacked a good deal faster, and gone at once.
@@ -85,7 +96,7 @@ main() {
   prepare_host
 
   export COTRAIN_E2E_STATE=$state COTRAIN_E2E_KUBE=$kube_bin COTRAIN_E2E_NODE=$node_bin COTRAIN_E2E_IMAGES=$images \
-    COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_EXTENT=$extent COTRAIN_E2E_GANG=$gang_bin
+    COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_ONLY COTRAIN_E2E_EXTENT=$extent COTRAIN_E2E_GANG=$gang_bin
   api=$state/api
   inside "$kube_bin/controlplane" exec --dir "$api" --address $node_address --with kcm,scheduler,jobset \
     --crds "$definitions/podgroup-scheduler-plugins.yaml" \

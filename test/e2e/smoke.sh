@@ -3,13 +3,16 @@
 readonly chart=$top/deploy/charts/cotrain
 
 install_operator() {
-  local began repository=${operator_reference%:*}
-  began=$(now)
-  kube create namespace $team >/dev/null
+  local repository=${operator_reference%:*}
   release install --create-namespace --set runtimes.torchDistributed.enabled=true --set-string \
     "image.registry=${repository%%/*},image.repository=${repository#*/},image.tag=${operator_reference##*:}" --set-string \
     runtimes.installer.image.registry=cotrain.test,runtimes.installer.image.repository=kubectl,runtimes.installer.image.tag=1
   until_true 60 'the webhooks answer through the Service' webhooks_answer
+}
+check_install() {
+  local began
+  began=$(now)
+  install_operator
   helm test kubeflow-trainer -n $namespace --timeout 60s >"$state/said" 2>&1 || { cat "$state/said" >&2; fail 'helm test'; }
   equals "$(kube get clustertrainingruntimes -o name)" clustertrainingruntime.trainer.kubeflow.org/torch-distributed 'the runtimes that the chart installs'
   row 'helm install, helm test' "Cotrain $(sed -n 's/^appVersion: *//p' "$chart/Chart.yaml")" \

@@ -1,0 +1,80 @@
+# Kueue admits, holds back, preempts and requeues our jobs: installed by its own chart, from its Go module. Sourced.
+
+# install_kueue MODULE: a directory of build.sh's modules
+install_kueue() {
+  local module=$1 binary layer=$state/kueue
+  binary=$("$e2e/build.sh" "$module" | tail -n 1)/kueue
+  mkdir -p "$layer"
+  cp "$binary" "$layer/manager"
+  tar -C "$layer" --owner=0 --group=0 -cf "$state/kueue.layer" .
+  oci_archive "$state/kueue.tar" "cotrain.test/$module:1" '{"User":"65532:65532","Entrypoint":["/manager"]}' "$state/kueue.layer"
+  import "$state/kueue.tar"
+  rm -rf "$layer" "$state"/kueue.*
+  # What serves lists of waiting jobs to people is left out: it wants an API server that trusts it.
+  helm install kueue "$(chart_of_kueue "$module")" -n kueue-system --create-namespace --timeout 180s --wait \
+    --set "controllerManager.manager.image.repository=cotrain.test/$module,controllerManager.manager.image.tag=1" \
+    --set controllerManager.manager.image.pullPolicy=Never,controllerManager.readinessProbe.initialDelaySeconds=1 \
+    --set 'controllerManager.featureGates[0].name=VisibilityOnDemand,controllerManager.featureGates[0].enabled=false' \
+    >"$state/said" 2>&1 || { cat "$state/said" >&2; kube logs -n kueue-system -l control-plane=controller-manager --tail=20 >&2 || true; fail "helm install of $module"; }
+  kube delete apiservices -l app.kubernetes.io/name=kueue --ignore-not-found >/dev/null
+  kube label node $node cotrain.test/flavor=spot --overwrite >/dev/null
+  until_true 60 "$module answers its webhooks" of_team apply --server-side -f "$e2e/jobs/kueue.yaml"
+}
+chart_of_kueue() { (cd "$e2e/$1" && "$(go_program)" list -m -f '{{.Dir}}/charts/kueue' sigs.k8s.io/kueue); }
+go_program() { command -v go || { [ ! -x /usr/local/go/bin/go ] || echo /usr/local/go/bin/go; }; }
+
+# The queue goes before the controller that takes its finalizers off.
+uninstall_kueue() {
+  of_team delete -f "$e2e/jobs/kueue.yaml" --timeout=60s >"$state/said" 2>&1 || { cat "$state/said" >&2; fail "Kueue's objects stay"; }
+  helm uninstall kueue -n kueue-system --wait --timeout 90s >"$state/said" 2>&1 || { cat "$state/said" >&2; fail 'helm uninstall of Kueue'; }
+}
+
+# queue NAME [SED…]: a job for the queue
+queue() { create queued -e "s/^  name: queued/  name: $1/" "${@:2}"; }
+# The Workload's condition says why it waits.
+waits() { of_team get workloads -o 'jsonpath={range .items[*]}{.metadata.ownerReferences[0].name} {.status.conditions[?(@.type=="QuotaReserved")].status} {.status.conditions[?(@.type=="QuotaReserved")].message}{"\n"}{end}' | grep "^$1 False .*insufficient"; }
+uid_of_pods() { of_team get pods -l "jobset.sigs.k8s.io/jobset-name=$1" -o 'jsonpath={.items[*].metadata.uid}'; }
+
+# queueing MODULE WHERE: jobs go through the queue; WHERE is the field of the spec that Kueue writes the flavor's nodes to
+queueing() {
+  local module=$1 where=$2 began version
+  version=$(awk '/sigs.k8s.io\/kueue v/ { print $2; exit }' "$e2e/$module/go.mod")
+  install_kueue "$module"
+  began=$(now)
+  queue first
+  until_true 120 'first: admitted, its Pods run' runs first 2
+  equals "$(field first '{.spec.suspend}')" false 'first: suspend'
+  equals "$(field first "{.spec.$where.nodeSelector}")" '{"cotrain.test/flavor":"spot"}' "first: what Kueue wrote to $where"
+  equals "$(of_team get pods -l jobset.sigs.k8s.io/jobset-name=first -o 'jsonpath={.items[*].spec.nodeSelector}')" \
+    '{"cotrain.test/flavor":"spot"} {"cotrain.test/flavor":"spot"}' "first: the Pods' nodes"
+
+  queue second
+  until_true 60 'second: waits for quota' waits second
+  await second Suspended 60
+  equals "$(field second '{.spec.suspend}') $(pods_of second)" 'true 0' 'second: while it waits'
+  finish first
+  await first Complete 60
+  until_true 120 'second: runs when first has ended' runs second 2
+  row 'plain, two jobs for a queue with room for one' "Kueue $version" \
+    "the first is admitted with its flavor's nodes in $where, the second stays suspended until the first has ended" "$(since "$began")" 4
+
+  local before
+  before=$(uid_of_pods second)
+  began=$(now)
+  queue urgent -e 's/queue-name: queue/&, kueue.x-k8s.io\/priority-class: urgent/'
+  until_true 120 'urgent: preempts' runs urgent 2
+  until_true 60 'second: waits for quota again' waits second
+  equals "$(field second '{.spec.suspend}') $(pods_of second)" 'true 0' 'second: while it waits again'
+  finish urgent
+  await urgent Complete 60
+  until_true 120 'second: runs again' runs second 2
+  [ "$(uid_of_pods second)" != "$before" ] || fail 'second: the same Pods as before preemption'
+  finish second
+  await second Complete 60
+  row 'plain, preempted' "Kueue $version" 'a job of higher priority takes the room at once; the other one is suspended, requeued, admitted again and ends' "$(since "$began")" 6
+  local each
+  for each in first second urgent; do remove $each; done
+  uninstall_kueue
+}
+check_kueue() { queueing kueue-0.19 'runtimePatches[?(@.manager=="kueue.x-k8s.io/manager")].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template.spec'; }
+check_kueue_before() { queueing kueue-0.15 'podTemplateOverrides[0].spec'; }
