@@ -63,3 +63,17 @@ processes_in_cgroup() {
     [ ! -d "$each/$network" ] || find "$each/$network" -name cgroup.procs -exec cat {} + 2>/dev/null
   done < <(cgroup_hierarchies) | sort -u | grep -vx 0 || true
 }
+
+# cpu_of STATE: seconds of CPU that the run has taken so far, its containers included
+cpu_of() {
+  local pid each files=() ticks contained=0 seconds
+  for pid in $(processes_of "$1"); do files+=("/proc/$pid/stat"); done
+  ticks=$({ cat "${files[@]}" 2>/dev/null || true; } | sed 's/^.*) //' | awk '{ sum += $12 + $13 + $14 + $15 } END { print sum + 0 }')
+  while read -r each; do
+    seconds=0
+    if [ -e "$each/$network/cpuacct.usage" ]; then seconds=$(($(<"$each/$network/cpuacct.usage") / 1000000000))
+    elif [ -e "$each/$network/cpu.stat" ]; then seconds=$(awk '$1 == "usage_usec" { print int($2 / 1000000) }' "$each/$network/cpu.stat"); fi
+    [ "${seconds:-0}" -le $contained ] || contained=$seconds
+  done < <(cgroup_hierarchies)
+  echo $((ticks / $(getconf CLK_TCK) + contained))
+}

@@ -3,6 +3,7 @@
 set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
 . "$e2e/common.sh"
+. "$e2e/host.sh"
 . "$e2e/node.sh"
 . "$e2e/jobs.sh"
 . "$e2e/smoke.sh"
@@ -53,6 +54,7 @@ main() {
   if [ "$COTRAIN_E2E_EXTENT" != smoke ]; then
     import "$images/openmpi4.tar"
     import "$images/more.tar"
+    create plain -e '/^---$/,$d' # the runtime alone, which is that of many jobs
     wanted+=(plain open_mpi hydra jax xgboost initializers flux seeds gang failing deadline deleted pod_killed operator_killed
       progress sdk two_replicas kueue kueue_before reference upgrade)
   fi
@@ -63,6 +65,7 @@ main() {
     ("check_$each") &
     wait $! || failed+=("$each")
   done
+  say "checked after $SECONDS s, $(cpu_of "$state") s of CPU"
   [ ${#failed[@]} = 0 ] || fail "${failed[*]}"
 }
 main

@@ -11,6 +11,8 @@ cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
 . "$e2e/host.sh"
 operator=$(realpath "${1:?which image? run.sh OPERATOR.tar}")
 shift
+origin='the image that `./dev image` makes'
+[ -z "${COTRAIN_E2E_OPERATOR:-}" ] || origin='an image of its own'
 extent=smoke COTRAIN_E2E_KEEP='' COTRAIN_E2E_ONLY=''
 while [ $# -gt 0 ]; do
   case $1 in
@@ -43,12 +45,14 @@ page() {
 # Proof in real Pods
 
 What \`./dev e2e --full\` found on $(date -u +%Y-%m-%d), written by that run: the operator as a Pod, installed by its
-own chart, on Kubernetes $(version_of k8s.io/kubernetes) with JobSet $(version_of sigs.k8s.io/jobset), one node of $(nproc) processors.
+own chart from $origin ($(digest_of_operator)), on Kubernetes $(version_of k8s.io/kubernetes) with
+JobSet $(version_of sigs.k8s.io/jobset), one node of $(nproc) processors.
 \`test/e2e/README.md\` tells how. A job whose framework is not named runs a shell.
 
 $(table)
 TEXT
 }
+digest_of_operator() { tar -xOf "$operator" --wildcards '*index.json' | grep -o 'sha256:[0-9a-f]\{12\}' | head -n 1; }
 version_of() { awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$top/test/controlplane/go.mod"; }
 
 # All of it is read before it runs: who edits it meanwhile disturbs nobody.
@@ -73,9 +77,8 @@ main() {
   gang_bin=
   if [ $extent != smoke ]; then
     gang_bin=$("$e2e/build.sh" gang | tail -n 1)
-    case $extent,$COTRAIN_E2E_ONLY in
-      full,* | *kueue*) for each in kueue-0.19 kueue-0.15; do "$e2e/build.sh" $each >/dev/null; done ;;
-    esac
+    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue,*) "$e2e/build.sh" kueue-0.19 >/dev/null ;; esac
+    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue_before,*) "$e2e/build.sh" kueue-0.15 >/dev/null ;; esac
   fi
   images=$("$e2e/image/build.sh" $([ $extent = smoke ] && echo smoke || echo full) "$kube_bin/kubectl" | tail -n 1)
   say "everything is built after $SECONDS s"
