@@ -19,6 +19,7 @@ struct command {
 // Runs the command that the first word names; flags alone mean operator. Returns the exit code.
 int run_command_line(std::span<const command> known, std::vector<std::string_view> words);
 
+int run_bench(arguments words);
 int run_config(arguments words);
 int run_demo(arguments words);
 int run_doctor(arguments words);

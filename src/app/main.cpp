@@ -6,6 +6,7 @@
 namespace cotrain::app {
 
 constexpr std::array commands{
+    command{"bench", "measure our operator, or any controller, in jobs a second, time and memory", run_bench},
     command{"config", "print the configuration that the operator would run with", run_config},
     command{"demo", "show what this version does, on this machine alone", run_demo},
     command{"doctor", "look at a cluster: what is wrong for the operator, and what to do", run_doctor},

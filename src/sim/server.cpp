@@ -237,6 +237,7 @@ awaitable<bool> server::drain(net::incoming in, watcher* events, event_faults* t
         }
         if (!more && through != nullptr) through->flush(lines);
         if (lines.empty()) break;
+        counters_.watch_bytes += lines.size();
         if (!co_await in.write(lines)) co_return false;
     }
     co_return !events->over() && !stopping_;

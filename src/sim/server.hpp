@@ -33,6 +33,7 @@ inline constexpr int collect_steps_max = 256;
 struct server_counters {
     std::uint64_t requests = 0;
     std::uint64_t watches = 0;
+    std::uint64_t watch_bytes = 0;  // written to watches
     std::size_t watches_open = 0;
 };
 

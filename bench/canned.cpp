@@ -1,0 +1,110 @@
+// A controller without logic, to compare with: what is left of a bench when nothing is decided. It watches what a real
+// one watches, and for each TrainJob it sends the same two applies, prepared as text.
+//   cotrain bench --controller cotrain --controller 'canned=build/bench/bench/canned {kubeconfig}'
+#include <fmt/format.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <cstdio>
+#include <string>
+
+#include "api/json.hpp"
+#include "base/task_group.hpp"
+#include "kube/client.hpp"
+#include "kube/find_config.hpp"
+
+namespace {
+
+using namespace cotrain;
+
+constexpr kube::resource train_jobs{"trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob"};
+constexpr kube::resource job_sets{"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"};
+constexpr kube::resource config_maps{"", "v1", "configmaps", "ConfigMap"};
+constexpr kube::resource secrets{"", "v1", "secrets", "Secret"};
+constexpr kube::resource runtimes{"trainer.kubeflow.org", "v1alpha1", "trainingruntimes", "TrainingRuntime"};
+
+constexpr std::string_view owner_text =
+    R"("ownerReferences":[{{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"{0}","uid":"{1}",)"
+    R"("controller":true,"blockOwnerDeletion":true}}])";
+constexpr std::string_view snapshot_text =
+    R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{0}-runtime-snapshot",{2}}},"data":{{"runtime":"{3}"}}}})";
+constexpr std::string_view job_set_text =
+    R"({{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{{"name":"{0}",{2}}},"spec":{{"replicatedJobs":)"
+    R"([{{"name":"node","replicas":1,"template":{{"metadata":{{"labels":{{"trainer.kubeflow.org/trainjob-ancestor-step":)"
+    R"("trainer"}}}},"spec":{{"completions":4,"parallelism":4,"template":{{"spec":{{"containers":[{{"name":"node","image":)"
+    R"("registry.example.com/team/train:v1","command":["torchrun","train.py"],"env":[{{"name":"PET_NNODES","value":"4"}},)"
+    R"({{"name":"PET_NPROC_PER_NODE","value":"auto"}},{{"name":"PET_NODE_RANK","valueFrom":{{"fieldRef":{{"fieldPath":)"
+    R"("metadata.annotations['batch.kubernetes.io/job-completion-index']"}}}}}},{{"name":"PET_MASTER_ADDR","value":)"
+    R"("{0}-node-0-0.{0}"}},{{"name":"PET_MASTER_PORT","value":"29500"}}]}}]}}}}}}}}}}]}}}})";
+
+struct canned {
+    explicit canned(asio::io_context& loop) : tasks(loop.get_executor()) {}
+    std::unique_ptr<kube::client> api;
+    base::task_group tasks;
+    int code = 1;
+};
+
+awaitable<void> answer(canned* of, std::string ns, std::string name, std::string uid) {
+    const std::string owner = fmt::format(owner_text, name, uid), filler(900, 'x');
+    const kube::write_options as{.field_manager = "trainer"};
+    const std::string snapshot_name = name + "-runtime-snapshot";
+    auto done = co_await of->api->apply(config_maps, {ns, snapshot_name},
+                                        fmt::format(snapshot_text, name, uid, owner, filler), true, as);
+    if (done)
+        done = co_await of->api->apply(job_sets, {ns, name}, fmt::format(job_set_text, name, uid, owner), true, as);
+    if (!done) std::fprintf(stderr, "canned: %s\n", done.error().message.c_str());
+}
+
+awaitable<void> watch(canned* of, const kube::resource* what) {
+    for (;;) {
+        auto stream = co_await of->api->watch(*what, "", {.send_initial_events = true});
+        if (!stream) {
+            std::fprintf(stderr, "canned: %s\n", stream.error().message.c_str());
+            co_return;
+        }
+        while (const auto line = co_await stream->next()) {
+            if (!*line) break;
+            if (what != &train_jobs || !(*line)->starts_with(R"({"type":"ADDED")")) continue;
+            api::arena memory;
+            const auto event = api::parse_json(memory, **line);
+            if (!event) continue;
+            const api::ref meta = event->get({"object", "metadata"});
+            of->tasks.spawn(
+                "answer", answer(of, std::string(meta.get("namespace").as_string()),
+                                 std::string(meta.get("name").as_string()), std::string(meta.get("uid").as_string())));
+        }
+    }
+}
+
+awaitable<void> play(canned* of) {
+    for (const kube::resource* each : {&train_jobs, &job_sets, &config_maps, &secrets, &runtimes})
+        of->tasks.spawn("watch", watch(of, each));
+    co_await of->tasks.join();
+    co_await of->api->stop();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 2) {
+        std::fputs("usage: canned KUBECONFIG\n", stderr);
+        return 2;
+    }
+    const auto cluster = kube::find_config(kube::surroundings::of_process(), argv[1]);
+    if (!cluster) {
+        std::fprintf(stderr, "canned: %s\n", cluster.error().message.c_str());
+        return 1;
+    }
+    asio::io_context loop(1);
+    canned it(loop);
+    auto made = kube::client::make(loop.get_executor(), *cluster, {.user_agent = "canned"}, base::stderr_logger());
+    if (!made) {
+        std::fprintf(stderr, "canned: %s\n", made.error().message.c_str());
+        return 1;
+    }
+    it.api = std::move(*made);
+    asio::co_spawn(loop, play(&it), asio::detached);
+    loop.run();
+    return 1;
+}
