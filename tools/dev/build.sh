@@ -46,18 +46,8 @@ run_demo() {
   build/release/cotrain demo "$@"
 }
 
+# Every goal beside its figure; kept under bench/results/.
 run_bench() {
-  local pairs=12 requests=200000 least=0.1s each
-  case ${1:---quick} in
-    --quick) ;;
-    --full) pairs=30 requests=500000 least=1s ;;
-    *) die "bench: unknown option '$1'; there are --quick and --full" ;;
-  esac
   build_preset bench
-  say 'HTTP/2 client beside h2load'
-  tools/dev/h2_bench.sh $pairs $requests
-  for each in build/bench/bench/*_bench; do
-    say "$(basename "$each")"
-    "$each" --benchmark_min_time=$least
-  done
+  bench/goals.sh build/bench "$@"
 }

@@ -4,7 +4,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 pairs=${1:-12} requests=${2:-200000} streams=90
-client=build/bench/bench/h2_client
+client=${COTRAIN_H2_CLIENT:-build/bench/bench/h2_client}
 dir=$(mktemp -d)
 server=
 stop() {

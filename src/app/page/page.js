@@ -8,18 +8,19 @@ const make = (name, text, kinds) => {
   return out;
 };
 
-const partRow = (into, part) => {
+const partRow = (into, part, over) => {
   const all = part.active + part.succeeded + part.failed + part.suspended;
   const bar = make("progress");
   bar.max = Math.max(all, 1);
   bar.value = part.ready + part.succeeded;
   bar.title = JSON.stringify(part);
   const words = ["ready", "succeeded", "failed", "suspended"].filter((w) => part[w] > 0).map((w) => `${part[w]} ${w}`);
-  into.append(make("span", part.name), bar, make("small", words.join(", ") || (part.active ? "starting" : "waiting")));
+  into.append(make("span", part.name), bar, make("small", words.join(", ") || (over ? "gone with the job" : part.active ? "starting" : "waiting")));
 };
 
 const draw = (job) => {
   const out = make("article");
+  const over = (job.conditions || []).some((c) => (c.type === "Complete" || c.type === "Failed") && c.status === "True");
   out.dataset.name = `${job.namespace}/${job.name}`;
   const head = make("h2", job.name);
   head.append(make("small", `${job.namespace} · runtime ${job.runtime}`));
@@ -30,9 +31,9 @@ const draw = (job) => {
   }
   out.append(head);
   const parts = make("div", undefined, "parts");
-  for (const each of job.parts || []) partRow(parts, each);
+  for (const each of job.parts || []) partRow(parts, each, over);
   out.append(parts);
-  const facts = [`${job.podsReady} of ${job.pods} pods ready`];
+  const facts = over ? [] : [`${job.podsReady} of ${job.pods} pods ready`];
   if (job.gang) facts.push(`gang of ${job.gang.minMember}: ${job.gang.phase}, ${job.gang.running} running`);
   if (job.latencyMs !== undefined) facts.push(`JobSet after ${job.latencyMs} ms`);
   out.append(make("div", facts.join(" · "), "latency"));

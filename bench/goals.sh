@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# All performance goals in one table, each beside what this machine gives now; kept as bench/results/COMMIT.md and .json.
+# ./dev bench builds what it needs and calls it.
+#   bench/goals.sh BUILD [--quick|--full]    BUILD: a build with the bench preset
+set -euo pipefail
+build=$(realpath "${1:?usage: bench/goals.sh BUILD [--quick|--full]}") mode=${2:---quick}
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+case $mode in
+  --quick) pairs=6 requests=100000 repetitions=6 burst=500 open=5s k_jobs=300 k_open=10s least=0.1s scale=10000 ;;
+  --full) pairs=30 requests=500000 repetitions=10 burst=2000 open=30s k_jobs=1000 k_open=60s least=1s scale=100000 ;;
+  *) echo "goals: unknown option '$mode'; there are --quick and --full" >&2; exit 2 ;;
+esac
+program=$build/cotrain work=$(mktemp -d) began=$SECONDS
+trap 'rm -rf "$work"' EXIT
+rows=$work/rows
+: >"$rows"
+say() { printf 'goals: %s (%s s)\n' "$*" $((SECONDS - began)) >&2; }
+
+# row N WHAT GOAL FIGURE VERDICT
+row() { printf '%s\t%s\t%s\t%s\t%s\n' "$@" >>"$rows"; }
+# holds A '<=' B
+holds() { awk -v a="$1" -v b="$3" "BEGIN { exit !(a $2 b) }" && echo met || echo MISSED; }
+ratio() { awk -v a="$1" -v b="$2" -v f="${3:-%.2f}" 'BEGIN { printf f, b == 0 ? 0 : a / b }'; }
+# not_measured WHICH WHY
+not_measured() { row "$1" "$2" "$3" – "not measured: $4"; }
+# of FILE CONTROLLER METRIC: the median over its repetitions
+of() {
+  awk -v who="\"name\":\"$2\"" -v key="\"$3\":[" '
+    index($0, "\"name\":\"") { inside = index($0, who) > 0 }
+    inside && (at = index($0, key)) {
+      s = substr($0, at + length(key)); sub(/\].*/, "", s)
+      n = split(s, v, ",")
+      for (i = 1; i <= n; ++i) for (j = i + 1; j <= n; ++j) if (v[j] + 0 < v[i] + 0) { t = v[i]; v[i] = v[j]; v[j] = t }
+      print n % 2 ? v[(n + 1) / 2] : (v[n / 2] + v[n / 2 + 1]) / 2; exit }' "$1"
+}
+# nanoseconds BENCH NAME, and what else a line of its CSV has: column 4 is CPU time, 6 bytes a second
+column() {
+  "$build/bench/$1" --benchmark_filter="^$2\$" --benchmark_format=csv --benchmark_min_time=$least 2>/dev/null |
+    awk -F, -v c="$3" '$1 ~ /^"/ { gsub(/"/, "", $5); s = c == 4 ? ($5 == "us" ? 1e3 : $5 == "ms" ? 1e6 : 1) : 1; print $c * s; exit }'
+}
+
+say 'HTTP/2 client beside h2load'
+if command -v h2load >/dev/null && command -v nghttpd >/dev/null; then
+  COTRAIN_H2_CLIENT=$build/bench/h2_client COTRAIN_CALLGRIND=0 tools/dev/h2_bench.sh $pairs $requests >"$work/h2"
+  low=$(sed -nE 's/.*interval ([0-9.]+) to.*/\1/p' "$work/h2")
+  cpu=$(sed -nE 's/^CPU a request: ([0-9.]+).*/\1/p' "$work/h2") calls=$(sed -nE 's/^system calls.*: ([0-9.]+) .*/\1/p' "$work/h2")
+  row 13 "HTTP/2 client, 90 streams: requests/s beside h2load's" '>= 0.95' "$(sed -nE 's/^ratio to h2load: median ([^,]*),.*interval ([^,]*), .*/\1 (\2)/p' "$work/h2")" "$(holds "$low" '>=' 0.95)"
+  row 13 'CPU a request' '<= 35 us' "$cpu us" "$(holds "$cpu" '<=' 35)"
+  row 13 'system calls a request' '<= 0.15' "$calls" "$(holds "$calls" '<=' 0.15)"
+else
+  not_measured 13 'HTTP/2 client beside h2load' '>= 0.95' 'no h2load and nghttpd here'
+fi
+
+say 'single pieces'
+for each in 'new_train_job 1.5' 'running_train_job 2.5' 'job_set 2.5'; do
+  set -- $each
+  rate=$(column watch_decode_bench "$1" 6)
+  row 14 "watch decoding, $1" ">= $2 GB/s" "$(ratio "$rate" 1e9) GB/s" "$(holds "$rate" '>=' "${2}e9")"
+done
+time=$(column endpoints_bench endpoints_into_warm_buffer/10000 4)
+row 11 'an endpoint of 10k' '<= 4 ns' "$(ratio "$time" 10000) ns" "$(holds "$time" '<=' 40000)"
+for each in 100000 1000000; do
+  share=$(ratio "$(column endpoints_bench endpoints_into_warm_buffer/$each 4)" "$(column endpoints_bench memcpy_of_endpoints/$each 4)")
+  row 11 "$each endpoints beside memcpy" '<= 1.5' "$share" "$(holds "$share" '<=' 1.5)"
+done
+time=$(column endpoints_bench hostfile_into_warm_buffer/1000000 4)
+row 12 'hostfile of 1M hosts, warm buffer' '<= 12 ms' "$(ratio "$time" 1e6) ms" "$(holds "$time" '<=' 12e6)"
+share=$(ratio "$(column endpoints_bench hostfile_into_fresh_memory/1000000 4)" "$(column endpoints_bench memcpy_of_hostfile_into_fresh_memory/1000000 4)")
+row 12 'hostfile of 1M hosts, fresh memory, beside memcpy' '<= 1.3' "$share" "$(holds "$share" '<=' 1.3)"
+time=$(column plan_bench plan_torch/8 4)
+row 5 'plan of an 8-node Torch job (the part of goal 5 that a bench times: no decoding, no TLS)' '<= 25 us' "$(ratio "$time" 1000) us" "$(holds "$time" '<=' 25000)"
+not_measured 4 'reconcile without change' '0 requests, 0 allocations, <= 5000 instructions' 'the tests count requests; no bench counts the rest'
+
+say 'the operator, the canned responder and the reference on the embedded server'
+reference=()
+if test/controlplane/build.sh reference >"$work/built" 2>&1; then
+  reference=(--controller 'reference=bench/reference.sh {kubeconfig} {dir} {port}')
+fi
+all=(--controller "canned=$build/bench/canned {kubeconfig}" --controller "cotrain=cotrain" "${reference[@]}")
+bench() { "$program" bench --repetitions $repetitions "$@" >"$work/said" || { cat "$work/said" >&2; exit 1; }; }
+bench --jobs $burst --rate burst "${all[@]}" --json "$work/burst" --html "$work/burst.html"
+bench --duration $open --rate 100 --script never "${all[@]}" --json "$work/open" --html "$work/open.html"
+ours=$(of "$work/burst" cotrain jobs_per_second)
+if [ ${#reference[@]} -gt 0 ]; then
+  theirs=$(of "$work/burst" reference jobs_per_second)
+  row 1 'TrainJobs/s on F beside the unthrottled reference (both cores are everybody'"'"'s)' '>= 10' "$(ratio "$ours" "$theirs") ($ours, $theirs)" "$(holds "$(ratio "$ours" "$theirs")" '>=' 10)"
+  row 6 'create -> JobSet on F at 100/s, p50 beside the reference' '<= 1/20' "1/$(ratio "$(of "$work/open" reference p50_ms)" "$(of "$work/open" cotrain p50_ms)" %.1f)" "$(holds "$(ratio "$(of "$work/open" reference p50_ms)" "$(of "$work/open" cotrain p50_ms)")" '>=' 20)"
+else
+  not_measured 1 'TrainJobs/s on F beside the reference' '>= 10' 'the reference could not be built'
+fi
+row 1 'TrainJobs/s on F beside a responder without logic (the ceiling of server and load)' – "$(ratio "$ours" "$(of "$work/burst" canned jobs_per_second)")" –
+extra=$(awk -v a="$(of "$work/open" cotrain p50_ms)" -v b="$(of "$work/open" canned p50_ms)" 'BEGIN { printf "%.3f", a - b }')
+row 6 'create -> JobSet on F at 100/s, p50 above the canned responder' '<= 0.1 ms' "$extra ms" "$(holds "$extra" '<=' 0.1)"
+row 3 'requests of a Torch job to Complete on F (2 applies, a patch for each distinct status)' '2 + patches' "$(of "$work/burst" cotrain requests_per_job)" "$(awk '/"name":"/ { inside = /"name":"cotrain"/ } inside && /"get / { bad = 1 } END { exit bad }' "$work/burst" && echo met || echo MISSED)"
+row 10 'exec -> first JobSet on F (two applies)' '<= 12 ms to the first apply' "$(of "$work/open" cotrain start_ms) ms" "$(holds "$(of "$work/open" cotrain start_ms)" '<=' 12)"
+
+say 'growth'
+bench --repetitions 1 --jobs $scale --rate burst --script 'start 0ms, ready 0ms, run 20ms' --json "$work/scale" --html "$work/scale.html"
+# The second half of the jobs beside the first: CPU, and memory of each.
+growth=$(awk '/"samples":/ { s = $0; sub(/.*"samples":\[\[/, "", s); n = split(s, v, /\],\[/)
+  for (i = 1; i <= n; ++i) { split(v[i], f, ","); cpu[i] = f[2]; mem[i] = f[3]; jobs[i] = f[4] + 0 }
+  half = jobs[n] / 2; for (m = 1; m < n && jobs[m] < half; ++m); for (e = m; e < n && jobs[e] < jobs[n]; ++e);
+  printf "%.2f %.2f", ((cpu[e] - cpu[m]) / (jobs[e] - jobs[m])) / ((cpu[m] - cpu[1]) / (jobs[m] - jobs[1])), mem[n] }' "$work/scale")
+set -- $growth
+row 17 "CPU a job, second half of $scale jobs beside the first" 'level' "$1" "$(holds "$1" '<=' 1.2)"
+row 9 "resident after $scale jobs, all finished (100k jobs, 10k of them active, on K: <= 64 MiB)" '<= 64 MiB' "$2 MiB" "$(holds "$2" '<=' 64)"
+bench/growth.sh "$build" "$work" >"$work/growth"
+share=$(awk '$1 ~ /plan_mpi/ && $2 == 1000 { a = $3 } $1 ~ /plan_mpi/ && $2 == 20000 { b = $3 } END { printf "%.2f", b / a / 20 }' "$work/growth")
+row 17 'plan of an MPI job of 20,000 nodes: time of a node beside 1,000 nodes' 'level' "$share" "$(holds "$share" '<=' 1.2)"
+
+say 'on a real API server'
+cat >"$work/on_k" <<'TEXT'
+set -euo pipefail
+"$PROGRAM" bench --kubeconfig "$KUBECONFIG" --repetitions "$REPETITIONS" --jobs "$JOBS" --rate burst --complete \
+  --controller "canned=$CANNED {kubeconfig}" --controller cotrain --json "$WORK/k_burst" --html "$WORK/k_burst.html"
+"$PROGRAM" bench --kubeconfig "$KUBECONFIG" --repetitions "$REPETITIONS" --duration "$OPEN" --rate 20 \
+  --controller "canned=$CANNED {kubeconfig}" --controller cotrain --json "$WORK/k_open" --html "$WORK/k_open.html"
+TEXT
+if bin=$(test/controlplane/build.sh base 2>"$work/built" | tail -n 1); then
+  crds=$(test/controlplane/build.sh path | tail -n 1)
+  cp -r "$crds" "$work/crds" && cp deploy/crds/*.yaml "$work/crds/" && rm -rf "$work/crds/trainer"
+  PROGRAM=$program CANNED=$build/bench/canned WORK=$work REPETITIONS=$repetitions JOBS=$k_jobs OPEN=$k_open \
+    "$bin/controlplane" exec --crds "$work/crds" -- bash "$work/on_k" >"$work/said" 2>&1 || { tail -n 5 "$work/said" >&2; exit 1; }
+  share=$(ratio "$(of "$work/k_burst" cotrain jobs_per_second)" "$(of "$work/k_burst" canned jobs_per_second)")
+  row 2 'TrainJobs/s on K beside the same requests without logic' '>= 0.95' "$share ($(of "$work/k_burst" cotrain jobs_per_second))" "$(holds "$share" '>=' 0.95)"
+  for each in 'p50_ms 1.10' 'p99_ms 1.5'; do
+    set -- $each
+    share=$(ratio "$(of "$work/k_open" cotrain "$1")" "$(of "$work/k_open" canned "$1")")
+    row 7 "create -> JobSet on K at 20/s beside the canned responder, ${1%_ms}" "<= $2" "$share" "$(holds "$share" '<=' "$2")"
+  done
+  cpu=$(of "$work/k_burst" cotrain cpu_ms_per_job)
+  row 16 'CPU for 1,000 Torch jobs on K, create to Complete' '<= 0.3 s' "$cpu s" "$(holds "$cpu" '<=' 0.3)"
+else
+  for each in 2 7 16; do not_measured $each 'on a real API server' – 'it could not be built'; done
+fi
+
+manager=build/image/manager-linux-amd64
+if [ -x "$manager" ]; then
+  size=$(stat -c %s "$manager")
+  row 15 'static stripped operator in the image' '<= 6 MiB' "$(ratio "$size" 1048576) MiB" "$(holds "$size" '<=' $((6 << 20)))"
+  size=$(gzip -9 -c "$manager" | wc -c)
+  row 15 'the same, compressed' '<= 3 MiB' "$(ratio "$size" 1048576) MiB" "$(holds "$size" '<=' $((3 << 20)))"
+  if [ "$mode" = --full ]; then
+    bench/memory.sh "$manager" >"$work/memory"
+    idle=$(awk '/^idle/ { for (i = 1; i < NF; ++i) if ($(i + 1) == "KiB") { print $i; exit } }' "$work/memory")
+    row 8 'resident memory on K, idle, in sync' '<= 6 MiB' "$(ratio "$idle" 1024) MiB" "$(holds "$idle" '<=' 6144)"
+  else
+    not_measured 8 'resident memory on K, idle' '<= 6 MiB' '--full measures it'
+  fi
+else
+  for each in 8 15; do not_measured $each "of the image's program" '<= 6 MiB' './dev image builds it'; done
+fi
+
+commit=$(git rev-parse --short=10 HEAD)
+[ -z "$(git status --porcelain --untracked-files=no)" ] || commit=$commit-changed
+mkdir -p bench/results
+{
+  printf '# Goals at %s\n\n' "$commit"
+  printf '%s, %s processors, load %s at the end; `./dev bench %s`, %s s.\n\n' "$(date -u +%F)" "$(nproc)" "$(cut -d ' ' -f 1 /proc/loadavg)" "$mode" $((SECONDS - began))
+  printf '| goal | what | goal | figure | |\n| ---: | --- | --- | --- | --- |\n'
+  sort -t $'\t' -s -k1,1n "$rows" | awk -F '\t' '{ printf "| %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5 }'
+} >"bench/results/$commit.md"
+sort -t $'\t' -s -k1,1n "$rows" | awk -F '\t' 'BEGIN { print "[" } { gsub(/"/, "\\\""); printf "%s{\"goal\":%s,\"what\":\"%s\",\"wanted\":\"%s\",\"figure\":\"%s\",\"verdict\":\"%s\"}", NR > 1 ? ",\n" : "", $1, $2, $3, $4, $5 } END { print "\n]" }' >"bench/results/$commit.json"
+mkdir -p build/bench-pages && cp "$work"/*.html build/bench-pages/
+sort -t $'\t' -s -k1,1n "$rows" | awk -F '\t' '{ printf "%3s  %-92.92s %-28s %-34s %s\n", $1, $2, $3, $4, $5 }'
+echo "kept as bench/results/$commit.md; pages with curves in build/bench-pages/"

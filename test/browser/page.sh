@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# The playground's page in a headless Chromium: what a browser makes of it, not what we send. Run by hand: a browser is much
+# to ask of a machine that only wants to run the tests.
+#   test/browser/page.sh [PROGRAM] [PICTURE.png]    default: build/release/cotrain, no picture
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+program=$(realpath "${1:-build/release/cotrain}") picture=${2:-}
+browser=$(command -v chromium || command -v chromium-browser || command -v google-chrome) ||
+  { echo 'page: no Chromium here; Debian has it as the package chromium' >&2; exit 1; }
+kubectl=$(test/controlplane/build.sh base | tail -n 1)/kubectl
+work=$(mktemp -d)
+"$program" playground --kubeconfig "$work/kubeconfig" >"$work/said" 2>&1 &
+playground=$!
+finish() {
+  kill "$playground" 2>/dev/null && wait "$playground" 2>/dev/null || true
+  rm -rf "$work"
+}
+trap finish EXIT
+until grep -q 'Ctrl-C ends it' "$work/said"; do
+  kill -0 "$playground" 2>/dev/null || { cat "$work/said" >&2; exit 1; }
+  read -rt 0.05 <> <(:) || true
+done
+page=$(sed -n 's/^Its TrainJobs as a page: *//p' "$work/said")
+export KUBECONFIG=$work/kubeconfig
+"$kubectl" apply -f examples/torch.yaml -f examples/mpi.yaml >/dev/null
+"$kubectl" wait --for=condition=Complete trainjob/torch-two trainjob/mpi-pi --timeout=30s >/dev/null
+
+# Its state is a stream that never ends: the browser is given two seconds of its own time.
+options=(--headless --no-sandbox --disable-gpu --user-data-dir="$work/browser" --virtual-time-budget=2000)
+timeout 60 "$browser" "${options[@]}" --dump-dom "$page" >"$work/dom" 2>"$work/log" || { tail -n 3 "$work/log" >&2; exit 1; }
+bad=0
+shows() {
+  if grep -qE "$1" "$work/dom"; then echo "page: shows $2"; else echo "page: does not show $2 ($1)" >&2; bad=1; fi
+}
+shows 'data-name="default/torch-two"' 'the Torch job'
+shows 'data-name="default/mpi-pi"' 'the MPI job'
+shows 'class="condition True Complete"' 'that they are Complete'
+shows '<progress[^>]*max="1"' 'their pods'
+shows 'JobSet after [0-9.]+ ms' 'how long it took to the JobSet'
+shows 'created → JobSet: p50 [0-9.]+ ms' 'the summary'
+shows 'Normal JobSetCreated' 'events'
+if grep -qE 'is gone; waiting' "$work/dom"; then echo 'page: has lost its server' >&2; bad=1; fi
+if [ -n "$picture" ]; then
+  timeout 60 "$browser" "${options[@]}" --hide-scrollbars --window-size=1100,500 --screenshot="$picture" "$page" >"$work/log" 2>&1
+  echo "page: $picture"
+fi
+exit $bad

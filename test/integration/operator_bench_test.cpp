@@ -1,0 +1,151 @@
+// `cotrain bench` end to end: our operator as anybody's controller, on the embedded API server and on the real one.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "integration/control.hpp"
+#include "integration/operator_scene.hpp"
+#include "integration/operator_sim_child.hpp"
+
+namespace cotrain::test {
+namespace {
+
+class scratch {
+   public:
+    scratch() : path_((std::filesystem::temp_directory_path() / "cotrain-test-XXXXXX").string()) {
+        if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no directory");
+    }
+    ~scratch() {
+        std::error_code ignored;
+        std::filesystem::remove_all(path_, ignored);
+    }
+    scratch(const scratch&) = delete;
+    scratch& operator=(const scratch&) = delete;
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] std::size_t entries() const {
+        std::size_t n = 0;
+        for (const auto& each : std::filesystem::directory_iterator(path_)) n += each.path().empty() ? 0 : 1;
+        return n;
+    }
+
+   private:
+    std::string path_;
+};
+
+std::string read(const std::string& path) {
+    std::ifstream in(path);
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+// As a user would write it for a controller of their own.
+std::string ours(std::string_view name) {
+    return "--controller '" + std::string(name) + "=" + COTRAIN_BINARY +
+           " operator --config={dir}/c.yaml --kubeconfig={kubeconfig}' ";
+}
+
+// The configuration has to be there before the controller is: the command writes it.
+std::string with_config(const std::string& command) {
+    const std::string from = std::string(COTRAIN_BINARY) + " operator";
+    std::string out = command;
+    for (std::size_t at = 0; (at = out.find(from, at)) != std::string::npos;) {
+        const std::string config =
+            "printf \"apiVersion: config.trainer.kubeflow.org/v1alpha1\\nkind: Configuration\\nmetrics: {bindAddress: "
+            "\\\"0\\\"}\\nhealth: {healthProbeBindAddress: \\\"0\\\"}\\ncertManagement: {enable: false}\\nwebhook: "
+            "{host: "
+            "127.0.0.1, port: {port}}\\n\" >{dir}/c.yaml; exec ";
+        out.insert(at, config);
+        at += config.size() + from.size();
+    }
+    return out;
+}
+
+TEST(operator_bench, compares_controllers_on_the_embedded_server_and_leaves_nothing_behind) {
+    const scratch tmp, out;
+    const std::string files =
+        "--json " + out.path() + "/r.json --html " + out.path() + "/r.html --markdown " + out.path() + "/r.md ";
+    const finished done = run_shell(
+        "TMPDIR=" + tmp.path() + " " + COTRAIN_BINARY +
+        " bench --jobs 12 --rate 200 --warm-up 3 --repetitions 4 --nodes 2 --script 'run 20ms, ready 10ms' " +
+        with_config(ours("external")) + "--controller cotrain --baseline cotrain --fail-over 100000% " + files);
+    EXPECT_EQ(done.code, 0) << done.output;
+    EXPECT_TRUE(done.output.contains("create → JobSet, p50")) << done.output;
+    EXPECT_TRUE(done.output.contains("against cotrain of this run")) << done.output;
+    const std::string json = read(out.path() + "/r.json");
+    EXPECT_TRUE(json.contains(R"("name":"external")")) << json;
+    EXPECT_TRUE(json.contains(R"("patch jobsets":[12,)")) << json;
+    EXPECT_TRUE(read(out.path() + "/r.html").contains("</svg>"));
+    EXPECT_TRUE(read(out.path() + "/r.md").starts_with("### cotrain bench"));
+    EXPECT_EQ(tmp.entries(), 0U);
+
+    // Its own result is no worse than itself, and one that never was this slow is.
+    const std::string again =
+        " bench --jobs 12 --rate 200 --warm-up 3 --repetitions 4 --nodes 2 --script 'run 20ms, ready "
+        "10ms' --baseline " +
+        out.path() + "/b.json";
+    std::string faster = json;
+    for (std::size_t at = 0; (at = faster.find("\"requests_per_job\":[", at)) != std::string::npos; ++at)
+        faster.replace(faster.find('[', at), faster.find(']', at) - faster.find('[', at), "[1,1,1,1");
+    std::ofstream(out.path() + "/b.json") << faster;
+    const finished worse = run_shell("TMPDIR=" + tmp.path() + " " + COTRAIN_BINARY + again + " --fail-over 50%");
+    EXPECT_EQ(worse.code, 1) << worse.output;
+    EXPECT_TRUE(worse.output.contains("cotrain bench: worse than the baseline")) << worse.output;
+}
+
+TEST(operator_bench, measures_on_a_real_api_server_and_takes_its_namespace_away) {
+    operator_scene scene("operator-bench");
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        const scratch tmp;
+        const finished done = run_shell("TMPDIR=" + tmp.path() + " " + COTRAIN_BINARY + " bench --kubeconfig '" +
+                                        test_variable("COTRAIN_TEST_KUBECONFIG") +
+                                        "' --jobs 10 --rate 50 --warm-up 2 --repetitions 1 --complete");
+        EXPECT_EQ(done.code, 0) << done.output;
+        EXPECT_TRUE(done.output.contains("API server: of the kubeconfig")) << done.output;
+        EXPECT_EQ(tmp.entries(), 0U);
+        for (const kube::resource* each : {&kinds::train_job, &kinds::job_set}) {
+            const auto all = co_await s.api->list(*each, "");
+            EXPECT_TRUE(all);
+            EXPECT_FALSE(all && all->body.contains("\"namespace\":\"cotrain-bench-"));
+        }
+    });
+}
+
+TEST(operator_bench, says_what_is_wrong) {
+    const auto refused = [](const std::string& options) {
+        const finished done = run_shell(std::string(COTRAIN_BINARY) + " bench " + options);
+        EXPECT_EQ(done.code, 2) << options;
+        return done.output;
+    };
+    EXPECT_EQ(refused("--jobs many"), "cotrain: bench: --jobs: 'many' is no number from 1 to 1000000\n");
+    EXPECT_EQ(refused("--baseline /nowhere"),
+              "cotrain: bench: --baseline: cannot read /nowhere: No such file or directory\n");
+    EXPECT_EQ(refused("--html /nowhere/x"), "cotrain: bench: cannot write /nowhere/x\n");
+    EXPECT_EQ(refused("--kubeconfig /nowhere"), "cotrain: bench: --kubeconfig: cannot read /nowhere\n");
+    const finished dead =
+        run_shell(std::string(COTRAIN_BINARY) + " bench --repetitions 1 --controller 'x=echo it is broken; exit 3'");
+    EXPECT_EQ(dead.code, 1);
+    EXPECT_EQ(dead.output, "cotrain bench: x: the controller ended with exit code 3: it is broken\n");
+}
+
+TEST(operator_bench, ctrl_c_leaves_nothing_behind) {
+    const scratch tmp, out;
+    // Interrupts itself once the controller lives; that one leaves its own number.
+    const finished done =
+        run_shell("TMPDIR=" + tmp.path() + " " + COTRAIN_BINARY + " bench --json " + out.path() +
+                  "/r.json --controller 'x=echo $$ >" + out.path() + "/pid; exec sleep 1000' & bench=$!; until [ -s " +
+                  out.path() + "/pid ]; do sleep 0.01; done; kill -INT $bench; wait $bench; code=$?; kill -0 $(cat " +
+                  out.path() + "/pid) 2>/dev/null && echo it lives; exit $code");
+    EXPECT_EQ(done.code, 1);
+    EXPECT_EQ(done.output, "cotrain bench: x: interrupted\n");
+    EXPECT_EQ(tmp.entries(), 0U);
+    EXPECT_FALSE(std::filesystem::exists(out.path() + "/r.json"));
+}
+
+}  // namespace
+}  // namespace cotrain::test
