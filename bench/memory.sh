@@ -82,7 +82,7 @@ took() {
     'BEGIN { printf "%-44s %7.2f s of CPU for 1000, %.2f s of it in the kernel\n", "  " what, (own + kernel) * 10 / n, kernel * 10 / n }'
   user_before=$user system_before=$system
 }
-# each MORE N WHAT: bytes of one
+# each MORE N WHAT: bytes of one, anonymous ones: pages of the program come and go
 each() { printf '%-44s %7s bytes\n' "  $3" "$((($1) * 1024 / $2))"; }
 
 "$kubectl" apply --server-side -f deploy/crds >/dev/null
@@ -93,20 +93,20 @@ each() { printf '%-44s %7s bytes\n' "  $3" "$((($1) * 1024 / $2))"; }
 start 1
 printf 'limit: %s\n' "${group:+16 MiB, by a cgroup}${group:-none, for want of a memory cgroup that can be made}" | sed 's|cgroup/.*|cgroup|'
 show 'idle, in sync'
-idle=$resident user_before=0 system_before=0
+idle=$anonymous user_before=0 system_before=0
 took 1 'the start alone' >/dev/null
 all 1 "$jobs" POST "$trainer/trainjobs" application/json \
   '{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"job-%"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"torch"},"trainer":{"numNodes":4,"image":"registry.example.com/team/train:v1","command":["torchrun","train.py"]}}}'
 until_there "$job_sets" "$jobs"
 show "$jobs active jobs"
 took "$jobs" 'jobs until their JobSets exist'
-each "$resident - $idle" "$jobs" 'a job'
+each "$anonymous - $idle" "$jobs" 'a job'
 kill -TERM "$operator" && wait "$operator" || true
 start 2
 show "started again with $jobs active jobs"
 peak=$(value VmHWM)
 printf '%-44s %7s %% of what stays\n' '  peak of the start' "$((peak * 100 / resident))"
-each "$resident - $idle" "$jobs" 'a job'
+each "$anonymous - $idle" "$jobs" 'a job'
 user_before=0 system_before=0
 took "$jobs" 'jobs at a start'
 all 1 "$jobs" PATCH "$job_sets/job-%/status" application/merge-patch+json \
@@ -117,12 +117,12 @@ took "$jobs" 'jobs until they are Complete'
 kill -TERM "$operator" && wait "$operator" || true
 start 3
 show "started again with $jobs finished jobs"
-finished=$resident
-each "$resident - $idle" "$jobs" 'a finished job'
+finished=$anonymous
+each "$anonymous - $idle" "$jobs" 'a finished job'
 all 1 "$secrets" POST "$api/api/v1/namespaces/memory/secrets" application/json \
   '{"apiVersion":"v1","kind":"Secret","metadata":{"name":"foreign-%"},"data":{"key":"'"$(head -c 1500 /dev/zero | base64 -w 0)"'"}}'
 show "$secrets foreign Secrets made meanwhile"
 kill -TERM "$operator" && wait "$operator" || true
 start 4
 show "started again among $secrets foreign Secrets"
-each "$resident - $finished" "$secrets" 'a foreign Secret'
+each "$anonymous - $finished" "$secrets" 'a foreign Secret'
