@@ -64,9 +64,11 @@ maybe_point memory_by_jobs(const std::vector<bench_sample>& all, std::size_t i) 
     return std::pair{static_cast<double>(all[i].jobs), all[i].resident_mib};
 }
 
-// Over a twentieth of all jobs at a time: the system's clock ticks in steps of 10 ms.
+// Over a tenth of all jobs at a time: the system's clock ticks in steps of 10 ms.
 maybe_point cpu_by_jobs(const std::vector<bench_sample>& all, std::size_t i) {
-    const std::uint64_t window = std::max<std::uint64_t>(all.back().jobs / 20, 1);
+    const std::uint64_t window = std::max<std::uint64_t>(all.back().jobs / 10, 1);
+    // What comes after the last JobSet belongs to all jobs, not to the last ones.
+    if (i > 0 && all[i].jobs == all[i - 1].jobs) return std::nullopt;
     std::size_t from = i;
     while (from > 0 && all[i].jobs - all[from].jobs < window) --from;
     const std::uint64_t jobs = all[i].jobs - all[from].jobs;

@@ -156,8 +156,11 @@ base::result<> bench_run::still_fine(clock::time_point last_progress) {
     if (child_ && !child_->alive())
         return base::fail(base::errc::internal, "the controller ended with " + child_->ending());
     if (clock::now() - last_progress < bench_patience) return {};
-    return base::fail(base::errc::deadline, fmt::format("nothing happened for {} s: {} jobs, {} JobSets, {} jobs ended",
-                                                        bench_patience.count(), jobs_.size(), job_sets_, ends_));
+    const bool ends_missing = job_sets_ == static_cast<std::int64_t>(jobs_.size());
+    return base::fail(base::errc::deadline,
+                      fmt::format("nothing happened for {} s: {} jobs, {} JobSets, {} jobs ended{}",
+                                  bench_patience.count(), jobs_.size(), job_sets_, ends_,
+                                  ends_missing ? "; for a controller that ends none there is --script never" : ""));
 }
 
 awaitable<base::result<>> bench_run::until(waits_for what, std::int64_t count) {
