@@ -9,3 +9,5 @@ set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
 set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64;-L;/usr/aarch64-linux-gnu)
 # Headers are shared between architectures (Debian's "Multi-Arch: same"), libraries are not.
 set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+# Packages that are headers only describe themselves among this machine's libraries.
+list(APPEND CMAKE_PREFIX_PATH /usr/lib/${CMAKE_HOST_SYSTEM_PROCESSOR}-linux-gnu/cmake)

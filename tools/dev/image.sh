@@ -36,14 +36,19 @@ build_of() { case $1 in amd64) echo build/image ;; *) echo "build/image-$1" ;; e
 
 # build_static ARCHITECTURE BUILD: manager and cotrain, stripped, below BUILD/stripped
 build_static() {
-  local openssl preset=image strip=strip program
-  if [ "$1" = arm64 ]; then preset=image-arm64 strip=aarch64-linux-gnu-strip; fi
+  local openssl preset=image strip=strip program prefix=
+  mkdir -p build
+  if [ "$1" = arm64 ]; then
+    preset=image-arm64 strip=aarch64-linux-gnu-strip
+    ln -sfn "$(tools/image/arm64_libraries.sh)" build/libraries-arm64
+    prefix=$PWD/build/libraries-arm64
+  fi
   openssl=$(tools/image/openssl.sh "$1")
   # A path inside the tree, so that compiler caches can be shared.
-  mkdir -p build && ln -sfn "$openssl" "build/openssl-$1"
+  ln -sfn "$openssl" "build/openssl-$1"
   pick_compiler
   quietly "build/$preset.configure.log" cmake --preset "$preset" -B "$2" -DOPENSSL_ROOT_DIR="$PWD/build/openssl-$1" \
-    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache ${prefix:+"-DCMAKE_PREFIX_PATH=$prefix"}
   say "building manager and cotrain for linux/$1"
   NINJA_STATUS='[%f/%t %es] ' ninja -C "$2" -j "$jobs" manager cotrain | show_progress
   mkdir -p "$2/stripped"

@@ -33,7 +33,8 @@ make make
 perl perl'
 readonly image_arm64_proofs='
 aarch64-linux-gnu-g++-14 g++-14-aarch64-linux-gnu
-qemu-aarch64 qemu-user'
+qemu-aarch64 qemu-user
+/usr/src/googletest/CMakeLists.txt googletest'
 readonly check_proofs='
 clang++-19 clang-19
 clang-tidy-19 clang-tidy-19
