@@ -1,6 +1,7 @@
 // Planning a job's children and applying those that are not there as planned.
 #include "api/json.hpp"
 #include "reconcile/trainjob_attempt.hpp"
+#include "reconcile/trainjob_templates.hpp"
 #include "runtime/guards.hpp"
 
 namespace cotrain::reconcile {
@@ -101,6 +102,10 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, runtime::object
     const auto begun = stage_timer::clock::now();
     auto answer = co_await api_.apply(a->at(*object.type, object.name), object.json);
     timings_[static_cast<std::size_t>(stage::apply)].observe(stage_timer::clock::now() - begun);
+    constexpr int invalid = 422;
+    if (!answer && answer.error().http_status == invalid && object.type == &names::job_set && a->set) {
+        answer = co_await keep_templates(a, &object, std::move(answer.error()));
+    }
     if (!answer) co_return base::fail(std::move(answer.error()));
     const std::uint64_t version = all_.note(kind_of(*object.type), *answer);
     if (memories_.contains(a->key)) remember(*a, object, version);
@@ -110,6 +115,20 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, runtime::object
         if (with_.normal_events) tell(*a, event_type::normal, "JobSetCreated", "JobSet " + object.name + " is made");
     }
     co_return base::result<>{};
+}
+
+// Its suspension must pass whatever its templates are: a JobSet of another controller would be stuck for good.
+awaitable<base::result<std::string>> trainjob_reconciler::keep_templates(attempt* a, const runtime::object* wanted,
+                                                                         base::error why) {
+    const auto found = co_await api_.get(a->at(names::job_set, wanted->name));
+    if (!found) co_return base::fail(std::move(why));
+    const std::string kept = with_templates_of(wanted->json, *found);
+    if (kept.empty()) co_return base::fail(std::move(why));
+    auto answer = co_await api_.apply(a->at(names::job_set, wanted->name), kept);
+    if (!answer || patched_since(a->job, *a->set)) co_return base::fail(std::move(why));
+    tell(*a, event_type::warning, "JobSetKept",
+         "JobSet " + wanted->name + " keeps the Pod templates that it was made with; a new one would have others");
+    co_return answer;
 }
 
 void trainjob_reconciler::remember(attempt& a, const runtime::object& object, std::uint64_t version) {

@@ -87,6 +87,8 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<base::result<>> make_children(attempt* a);
     [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
     [[nodiscard]] awaitable<base::result<>> apply(attempt* a, runtime::object object);
+    [[nodiscard]] awaitable<base::result<std::string>> keep_templates(attempt* a, const runtime::object* wanted,
+                                                                      base::error why);
     [[nodiscard]] awaitable<base::result<bool>> is_being_collected(const attempt* a);
     [[nodiscard]] base::result<std::vector<step>> plan(attempt& a);
     void remember(attempt& a, const runtime::object& object, std::uint64_t version);

@@ -1,0 +1,20 @@
+// JobSets that another controller made, or another version of this one: what cannot be changed any more stays.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "api/jobset.hpp"
+#include "api/trainjob.hpp"
+
+namespace cotrain::reconcile {
+
+// What to apply instead of `wanted` where JobSet's webhook refuses to have the templates of `found` changed: these,
+// with what may change in a suspended JobSet (suspend, and what Kueue changes of Pods) taken from `wanted`. Empty if
+// one of them is no JobSet.
+[[nodiscard]] std::string with_templates_of(std::string_view wanted, std::string_view found);
+
+// Whether users have patched the job since its JobSet was made: then the refusal is news for them.
+[[nodiscard]] bool patched_since(const api::train_job& job, const api::job_set& set);
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,119 @@
+// JobSets whose templates cannot be changed any more: what of a plan reaches them nevertheless.
+#include "reconcile/trainjob_templates.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trainjob_world.hpp"
+
+namespace cotrain::reconcile {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr std::string_view runtime = R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: rt, namespace: ns}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
+)";
+constexpr std::string_view train_job = R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: job, namespace: ns, uid: 11111111-0000-4000-8000-000000000001}
+spec:
+  suspend: true
+  runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: rt}
+)";
+constexpr const char* job = "TrainJob ns/job";
+constexpr const char* set = "JobSet ns/job";
+
+// A JobSet that another controller made: its webhook refuses the first apply of each reconcile.
+struct trainjob_templates_test : testing::Test {
+    trainjob_world w;
+    int applies = 0;
+
+    void SetUp() override {
+        w.apply_yaml(runtime);
+        w.apply_yaml(train_job);
+        w.settle();
+        w.patch(set, R"({"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{
+            "containers":[{"name":"node","image":"i","env":[{"name":"THEIRS","value":"1"}]}]}}}}}]}})");
+        w.deliver();
+        w.restart();
+        w.taken();
+        w.events.clear();
+        w.on_apply = [this] {
+            w.refusals.clear();
+            if (applies++ % 2 == 0) refuse();
+        };
+    }
+    void refuse() {
+        base::error invalid = base::make_error(base::errc::status, "422 Invalid: field is immutable");
+        invalid.http_status = 422;
+        w.refusals["apply JobSet ns/job"] = invalid;
+    }
+    void resume() {
+        w.patch(job, R"({"spec":{"suspend":false}})");
+        w.settle();
+    }
+};
+
+TEST_F(trainjob_templates_test, a_jobset_of_another_controller_resumes_as_it_was_made) {
+    resume();
+    EXPECT_THAT(w.objects[set], HasSubstr("\"suspend\":false"));
+    EXPECT_THAT(w.objects[set], HasSubstr("THEIRS"));
+    EXPECT_THAT(w.objects[set], Not(HasSubstr("PET_NNODES")));
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+    EXPECT_THAT(w.events, Contains(HasSubstr("JobSetKept")));
+}
+
+TEST_F(trainjob_templates_test, what_was_kept_is_not_tried_again_while_nothing_changes) {
+    w.run_job();
+    EXPECT_THAT(w.taken(), ElementsAre("get ConfigMap ns/job-runtime-snapshot", "apply JobSet ns/job",
+                                       "get JobSet ns/job", "apply JobSet ns/job"));
+    w.settle();
+    w.run_job();
+    EXPECT_THAT(w.taken(), IsEmpty());
+}
+
+TEST_F(trainjob_templates_test, a_patch_that_cannot_be_honoured_is_said) {
+    w.patch(job, R"({"spec":{"runtimePatches":[{"manager":"a.test/b","time":"2099-01-01T00:00:00Z",
+        "trainingRuntimeSpec":{"template":{"metadata":{"labels":{"a":"b"}}}}}]}})");
+    w.settle();
+    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+}
+
+TEST(with_templates_of_test, takes_from_the_plan_what_may_change) {
+    const std::string kept = with_templates_of(
+        R"({"apiVersion":"v","kind":"JobSet","metadata":{"name":"n"},"spec":{"suspend":false,"replicatedJobs":[
+           {"name":"b","template":{"spec":{"template":{"metadata":{"labels":{"l":"1"}},
+            "spec":{"nodeSelector":{"disk":"ssd"},"containers":[{"name":"node","image":"new"}]}}}}}]}})",
+        R"({"kind":"JobSet","metadata":{"name":"n","resourceVersion":"1"},"spec":{"suspend":true,"replicatedJobs":[
+           {"name":"a","template":{"spec":{"template":{"spec":{"containers":[]}}}}},
+           {"name":"b","replicas":2,"template":{"spec":{"template":{
+            "spec":{"tolerations":[{"key":"k"}],"containers":[{"name":"node","image":"old"}]}}}}}]},"status":{"a":1}})");
+    EXPECT_EQ(
+        kept,
+        R"({"apiVersion":"v","kind":"JobSet","metadata":{"name":"n"},"spec":{"suspend":false,"replicatedJobs":[)"
+        R"({"name":"a","template":{"spec":{"template":{"spec":{"containers":[]}}}}},)"
+        R"({"name":"b","replicas":2,"template":{"spec":{"template":{"spec":{"containers":[{"name":"node","image":"old"}],)"
+        R"("nodeSelector":{"disk":"ssd"}},"metadata":{"labels":{"l":"1"}}}}}}]}})");
+    EXPECT_EQ(with_templates_of("{}", "{}"), "");
+    EXPECT_EQ(with_templates_of("", "{"), "");
+}
+
+}  // namespace
+}  // namespace cotrain::reconcile
