@@ -1,7 +1,7 @@
 # The TrainJobs of the swap: one of each policy for each fate. Sourced.
 of_team() { kube -n "$team" "$@"; }
 
-readonly patience=600
+readonly patience=120
 # until_true WHAT COMMAND…: for what controllers bring about
 until_true() {
   local what=$1 deadline=$((SECONDS + patience))
