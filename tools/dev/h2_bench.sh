@@ -8,7 +8,7 @@ client=${COTRAIN_H2_CLIENT:-build/bench/bench/h2_client}
 dir=$(mktemp -d)
 server=
 stop() {
-  [ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null; }
+  [ -z "$server" ] || { kill "$server" 2>/dev/null && wait "$server" 2>/dev/null || true; }
   rm -rf "$dir"
 }
 trap stop EXIT
