@@ -100,7 +100,8 @@ main() {
   end_as Succeeded Complete new-done
   remember end hold wake turn fail due done lost new-done
   swap reference "$reference" "$COTRAIN_TEST_CRDS/trainer"
-  nothing_written 'back-end|back-fail|back-hold|back-kill|new-end|new-fail|new-hold|new-kill'
+  # The reference applies hostfiles and Flux's files again at each start.
+  nothing_written 'back-end|back-fail|back-hold|back-kill|new-end|new-fail|new-hold|new-kill' 'jobsets|jobs|pods'
   transitions back-
   transitions new-
   unchanged end hold wake turn fail due done lost new-done

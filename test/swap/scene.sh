@@ -71,10 +71,11 @@ asked() {
     sed -E 's/.*"requestURI":"([^"?]*)[^"]*","verb":"([a-z]*)".*"code":([0-9]+).*/\3 \2 \1/'
 }
 writes() { asked | grep -E '^[0-9]+ (create|update|patch|delete) ' | grep -E "/namespaces/$team/" | grep -v /events || true; }
-# nothing_written FATES: running jobs of these fates, and all that is theirs, are as they were before the swap
+# nothing_written FATES [KINDS]: running jobs of these fates, and what is theirs, are as they were before the swap
 nothing_written() {
-  if grep -E "/[a-z]+-($1)(/|-mpi-|-runtime-|-flux-|\$)" "$work/wrote" >&2; then fail "$running: it wrote to running jobs"; fi
-  for each in before picture; do grep -E "/[a-z]+-($1)( |-mpi-|-runtime-|-flux-|-node-|-launcher-)" "$work/$each" >"$work/$each.running" || true; done
+  local paths=${2:-[a-z]*} kinds=${2:+(JobSet|Job|Pod)} each
+  if grep -E "/($paths)/[a-z]+-($1)(/|-mpi-|-runtime-|-flux-|\$)" "$work/wrote" >&2; then fail "$running: it wrote to running jobs"; fi
+  for each in before picture; do grep -E "^${kinds:-[A-Za-z]+}/[a-z]+-($1)( |-mpi-|-runtime-|-flux-|-node-|-launcher-)" "$work/$each" >"$work/$each.running" || true; done
   [ -s "$work/before.running" ] || fail "no object of running jobs was looked at"
   diff "$work/before.running" "$work/picture.running" >&2 || fail "$running: running jobs are not as they were"
   passed
