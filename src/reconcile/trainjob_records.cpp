@@ -168,6 +168,15 @@ api::job_set stored_job_set(api::arena& memory, const cluster& all, const job_re
     }
     out.suspend = seen.set->suspend;
     if (seen.set_body == nullptr) {
+        const auto ended = [&](std::string_view theirs, std::string_view ours) {
+            const api::condition* const said = api::find_condition(of.conditions, ours);
+            api::condition c = said != nullptr ? *said : api::condition{};
+            c.type = theirs;
+            c.status = api::condition_status::yes;
+            out.conditions.push_back(std::move(c));
+        };
+        if (seen.set->complete) ended(names::job_set_completed, names::complete);
+        if (seen.set->failed) ended(names::job_set_failed, names::failed);
         for (const auto& j : of.jobs) {
             out.jobs.push_back({memory.copy(j.name), j.ready, j.succeeded, j.failed, j.active, j.suspended});
         }

@@ -43,7 +43,7 @@ struct key_parts {
 [[nodiscard]] base::result<api::train_job> stored_job(api::arena& memory, const cluster& all, const job_records& seen);
 // Name, uid, times, suspension and status alone: what can be said of a job whose spec cannot be read.
 [[nodiscard]] api::train_job bare_job(api::arena& memory, const cluster& all, const job_records& seen);
-// The JobSet of the job's name. One that is collapsed counts as `of` does.
+// The JobSet of the job's name. One that is collapsed has the counts of `of`, and ended as it says.
 [[nodiscard]] api::job_set stored_job_set(api::arena& memory, const cluster& all, const job_records& seen,
                                           const api::train_job_status& of);
 

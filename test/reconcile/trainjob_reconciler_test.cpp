@@ -427,6 +427,22 @@ TEST_F(trainjob_reconciler_test, an_edit_of_a_finished_job_is_looked_at_closely)
     EXPECT_EQ(w.condition("Suspended"), "True");
 }
 
+TEST_F(trainjob_reconciler_test, a_failed_job_that_is_suspended_and_resumed_has_failed_all_the_same) {
+    begin();
+    finish("Failed");
+    const std::string before = w.objects[job];
+    for (const char* to : {"true", "false"}) {
+        w.patch(job, std::string(R"({"spec":{"suspend":)") + to + "}}");
+        w.settle();
+        EXPECT_EQ(w.condition("Failed"), "True");
+        EXPECT_EQ(w.condition("Suspended"), to == std::string_view("true") ? "True" : "False");
+    }
+    const std::size_t at = before.find(R"("type":"Failed")");
+    ASSERT_NE(at, std::string::npos) << before;
+    const std::string failed = before.substr(before.rfind('{', at), before.find('}', at) - before.rfind('{', at));
+    EXPECT_THAT(w.objects[job], HasSubstr(failed));
+}
+
 TEST_F(trainjob_reconciler_test, a_failure_that_others_wrote_while_the_job_set_runs_is_taken_back) {
     begin();
     w.patch(job, R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"Fake","message":"m",

@@ -77,6 +77,8 @@ more_transitions() {
   resume due
   become Failed due
   drop done-drop lost-drop
+  suspend lost
+  resume lost
   suspend patch
   become Suspended patch
   drop patch
@@ -92,7 +94,7 @@ main() {
   transitions ''
   more_transitions
   unchanged done
-  unchanged lost
+  become Failed lost
   say "every transition of $(wc -w <<<"$policies") policies is right under ours"
   make false new-end new-fail new-hold new-kill new-done
   make true new-wake new-drop
