@@ -109,6 +109,7 @@ struct reading {
     bench_options out{};
     std::optional<double> duration{};
     bool jobs_given = false;
+    bool limit_given = false;
 };
 
 base::result<> set_file(bench_options& out, std::string_view name, std::string_view value) {
@@ -137,7 +138,10 @@ base::result<> set(reading& to, std::string_view name, std::string_view value) {
     if (name == "rate") return read_rate(value, load);
     if (name == "policy") return read_policy(value, load);
     if (name == "controller") return read_controller(value, out);
-    if (name == "fail-over") return read_percent(name, value, out.fail_over);
+    if (name == "fail-over") {
+        to.limit_given = true;
+        return read_percent(name, value, out.fail_over);
+    }
     if (name == "churn") {
         double share = 0;
         if (auto done = read_percent(name, value, share); !done) return done;
@@ -172,6 +176,7 @@ base::result<bench_options> finish(reading from) {
     }
     if (out.complete && out.kubeconfig.empty())
         return wrong("complete", "is for a real API server; the embedded one plays JobSets, see --script");
+    if (from.limit_given && out.baseline.empty()) return wrong("fail-over", "over what? --baseline says it");
     if (out.controllers.empty()) out.controllers.push_back({.name = "cotrain", .command = {}});
     return std::move(out);
 }

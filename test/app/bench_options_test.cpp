@@ -74,6 +74,7 @@ TEST(bench_options, name_what_is_wrong) {
     EXPECT_EQ(refusal({"--rate=0"}), "--rate: 0 is out of range: 0.01 to 100000, or 'burst'");
     EXPECT_EQ(refusal({"--churn=101%"}), "--churn: at most 100%");
     EXPECT_EQ(refusal({"--fail-over=much"}), "--fail-over: 'much' is not a percentage such as 10%");
+    EXPECT_EQ(refusal({"--fail-over=5%"}), "--fail-over: over what? --baseline says it");
     EXPECT_EQ(refusal({"--controller="}), "--controller: the command is empty");
     EXPECT_EQ(refusal({"--controller=a="}), "--controller: the command is empty");
     EXPECT_EQ(refusal({"--controller=a=x", "--controller=a=y"}), "--controller: two are called 'a'");
