@@ -163,7 +163,7 @@ mkdir -p bench/results
   printf '| goal | what | goal | figure | |\n| ---: | --- | --- | --- | --- |\n'
   sort -t $'\t' -s -k1,1n "$rows" | awk -F '\t' '{ printf "| %s | %s | %s | %s | %s |\n", $1, $2, $3, $4, $5 }'
 } >"bench/results/$commit.md"
-sort -t $'\t' -s -k1,1n "$rows" | awk -F '\t' 'BEGIN { print "[" } { gsub(/"/, "\\\""); printf "%s{\"goal\":%s,\"what\":\"%s\",\"wanted\":\"%s\",\"figure\":\"%s\",\"verdict\":\"%s\"}", NR > 1 ? ",\n" : "", $1, $2, $3, $4, $5 } END { print "\n]" }' >"bench/results/$commit.json"
+sort -t $'\t' -s -k1,1n "$rows" | awk -F '\t' 'BEGIN { print "[" } { gsub(/"/, "\\\""); printf "%s{\"goal\":%s,\"what\":\"%s\",\"wanted\":\"%s\",\"figure\":\"%s\",\"verdict\":\"%s\"}", (NR > 1 ? ",\n" : ""), $1, $2, $3, $4, $5 } END { print "\n]" }' >"bench/results/$commit.json"
 mkdir -p build/bench-pages && cp "$work"/*.html build/bench-pages/
 sort -t $'\t' -s -k1,1n "$rows" | awk -F '\t' '{ printf "%3s  %-92.92s %-28s %-34s %s\n", $1, $2, $3, $4, $5 }'
 echo "kept as bench/results/$commit.md; pages with curves in build/bench-pages/"
