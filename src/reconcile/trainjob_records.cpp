@@ -170,7 +170,13 @@ api::job_set stored_job_set(api::arena& memory, const cluster& all, const job_re
     if (seen.set_body == nullptr) {
         const auto ended = [&](std::string_view theirs, std::string_view ours) {
             const api::condition* const said = api::find_condition(of.conditions, ours);
-            api::condition c = said != nullptr ? *said : api::condition{};
+            api::condition c;
+            if (said != nullptr) {
+                c = *said;
+            } else {  // somebody took it away; a condition without a reason is refused
+                c.reason = theirs;
+                c.message = "the JobSet has ended so";
+            }
             c.type = theirs;
             c.status = api::condition_status::yes;
             out.conditions.push_back(std::move(c));

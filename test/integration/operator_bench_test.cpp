@@ -11,31 +11,16 @@
 #include "integration/control.hpp"
 #include "integration/operator_scene.hpp"
 #include "integration/operator_sim_child.hpp"
+#include "kube/temp_dir.hpp"
 
 namespace cotrain::test {
 namespace {
 
-class scratch {
-   public:
-    scratch() : path_((std::filesystem::temp_directory_path() / "cotrain-test-XXXXXX").string()) {
-        if (::mkdtemp(path_.data()) == nullptr) throw std::runtime_error("no directory");
-    }
-    ~scratch() {
-        std::error_code ignored;
-        std::filesystem::remove_all(path_, ignored);
-    }
-    scratch(const scratch&) = delete;
-    scratch& operator=(const scratch&) = delete;
-    [[nodiscard]] const std::string& path() const { return path_; }
-    [[nodiscard]] std::size_t entries() const {
-        std::size_t n = 0;
-        for (const auto& each : std::filesystem::directory_iterator(path_)) n += each.path().empty() ? 0 : 1;
-        return n;
-    }
-
-   private:
-    std::string path_;
-};
+std::size_t entries(const temp_dir& of) {
+    std::size_t n = 0;
+    for (const auto& each : std::filesystem::directory_iterator(of.path())) n += each.path().empty() ? 0 : 1;
+    return n;
+}
 
 std::string read(const std::string& path) {
     std::ifstream in(path);
@@ -67,7 +52,7 @@ std::string with_config(const std::string& command) {
 }
 
 TEST(operator_bench, compares_controllers_on_the_embedded_server_and_leaves_nothing_behind) {
-    const scratch tmp, out;
+    const temp_dir tmp, out;
     const std::string files =
         "--json " + out.path() + "/r.json --html " + out.path() + "/r.html --markdown " + out.path() + "/r.md ";
     const finished done = run_shell(
@@ -82,7 +67,7 @@ TEST(operator_bench, compares_controllers_on_the_embedded_server_and_leaves_noth
     EXPECT_TRUE(json.contains(R"("patch jobsets":[12,)")) << json;
     EXPECT_TRUE(read(out.path() + "/r.html").contains("</svg>"));
     EXPECT_TRUE(read(out.path() + "/r.md").starts_with("### cotrain bench"));
-    EXPECT_EQ(tmp.entries(), 0U);
+    EXPECT_EQ(entries(tmp), 0U);
 
     // Its own result is no worse than itself, and one that never was this slow is.
     const std::string again =
@@ -101,13 +86,13 @@ TEST(operator_bench, compares_controllers_on_the_embedded_server_and_leaves_noth
 TEST(operator_bench, measures_on_a_real_api_server_and_takes_its_namespace_away) {
     operator_scene scene("operator-bench");
     scene.play(+[](operator_scene& s) -> awaitable<void> {
-        const scratch tmp;
+        const temp_dir tmp;
         const finished done = run_shell("TMPDIR=" + tmp.path() + " " + COTRAIN_BINARY + " bench --kubeconfig '" +
                                         test_variable("COTRAIN_TEST_KUBECONFIG") +
                                         "' --jobs 10 --rate 50 --warm-up 2 --repetitions 1 --complete");
         EXPECT_EQ(done.code, 0) << done.output;
         EXPECT_TRUE(done.output.contains("API server: of the kubeconfig")) << done.output;
-        EXPECT_EQ(tmp.entries(), 0U);
+        EXPECT_EQ(entries(tmp), 0U);
         for (const kube::resource* each : {&kinds::train_job, &kinds::job_set}) {
             const auto all = co_await s.api->list(*each, "");
             EXPECT_TRUE(all);
@@ -134,7 +119,7 @@ TEST(operator_bench, says_what_is_wrong) {
 }
 
 TEST(operator_bench, ctrl_c_leaves_nothing_behind) {
-    const scratch tmp, out;
+    const temp_dir tmp, out;
     // Interrupts itself once the controller lives; that one leaves its own number.
     const finished done =
         run_shell("TMPDIR=" + tmp.path() + " " + COTRAIN_BINARY + " bench --json " + out.path() +
@@ -143,7 +128,7 @@ TEST(operator_bench, ctrl_c_leaves_nothing_behind) {
                   out.path() + "/pid) 2>/dev/null && echo it lives; exit $code");
     EXPECT_EQ(done.code, 1);
     EXPECT_EQ(done.output, "cotrain bench: x: interrupted\n");
-    EXPECT_EQ(tmp.entries(), 0U);
+    EXPECT_EQ(entries(tmp), 0U);
     EXPECT_FALSE(std::filesystem::exists(out.path() + "/r.json"));
 }
 

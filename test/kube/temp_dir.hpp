@@ -25,6 +25,7 @@ class temp_dir {
     temp_dir(const temp_dir&) = delete;
     temp_dir& operator=(const temp_dir&) = delete;
 
+    [[nodiscard]] const std::string& path() const { return path_; }
     [[nodiscard]] std::string path(const std::string& name) const { return path_ + "/" + name; }
     // Replaces the file at once, as kubelet does; returns its path.
     std::string write(const std::string& name, const std::string& content) const {

@@ -62,20 +62,7 @@ awaitable<std::vector<clock::duration>> measure(trainjob_world* w) {
 
 TEST(trainjob_latency, an_event_becomes_an_apply_in_one_go) {
     trainjob_world w;
-    w.apply_yaml(R"(
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainingRuntime
-metadata: {name: rt, namespace: ns}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
-)");
+    w.apply_yaml(torch_runtime);
     w.settle();
     asio::io_context loop;
     auto took = test::run(loop, measure(&w));

@@ -11,6 +11,21 @@
 
 namespace cotrain::reconcile {
 
+inline constexpr std::string_view torch_runtime = R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: rt, namespace: ns}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
+)";
+
 // RFC 7386, for status and metadata.
 inline api::ref merged(api::arena& memory, api::ref target, api::ref patch) {
     if (!patch.is_object()) return patch;

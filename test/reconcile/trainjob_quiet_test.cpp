@@ -21,20 +21,7 @@ awaitable<std::uint64_t> run_often(trainjob_world* w, key k) {
 
 TEST(trainjob_quiet, a_run_that_changes_nothing_costs_no_memory_and_no_request) {
     trainjob_world w;
-    w.apply_yaml(R"(
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainingRuntime
-metadata: {name: rt, namespace: ns}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
-)");
+    w.apply_yaml(torch_runtime);
     w.apply_yaml(R"(
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob

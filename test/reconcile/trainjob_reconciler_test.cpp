@@ -14,21 +14,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::string_view torch_runtime = R"(
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainingRuntime
-metadata: {name: rt, namespace: ns}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
-)";
-
 constexpr std::string_view mpi_runtime = R"(
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainingRuntime
@@ -439,6 +424,15 @@ TEST_F(trainjob_reconciler_test, a_failed_job_that_is_suspended_and_resumed_has_
     }
     const std::size_t at = before.find(R"({"type":"Failed")");
     EXPECT_THAT(w.objects[job], HasSubstr(before.substr(at, before.find('}', at) - at))) << "as it was";
+}
+
+TEST_F(trainjob_reconciler_test, a_failure_that_others_took_away_comes_back_with_a_reason) {
+    begin();
+    finish("Failed");
+    w.patch(job, R"({"status":{"conditions":[]}})");
+    w.settle();
+    EXPECT_EQ(w.condition("Failed"), "True");
+    EXPECT_THAT(w.objects[job], HasSubstr(R"("reason":"Failed")"));
 }
 
 TEST_F(trainjob_reconciler_test, a_failure_that_others_wrote_while_the_job_set_runs_is_taken_back) {

@@ -15,20 +15,6 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-constexpr std::string_view runtime = R"(
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainingRuntime
-metadata: {name: rt, namespace: ns}
-spec:
-  mlPolicy: {numNodes: 1, torch: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: node
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
-)";
 constexpr std::string_view train_job = R"(
 apiVersion: trainer.kubeflow.org/v1alpha1
 kind: TrainJob
@@ -46,7 +32,7 @@ struct trainjob_templates_test : testing::Test {
     int applies = 0;
 
     void SetUp() override {
-        w.apply_yaml(runtime);
+        w.apply_yaml(torch_runtime);
         w.apply_yaml(train_job);
         w.settle();
         w.patch(set, R"({"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{
