@@ -60,7 +60,7 @@ bool json_cursor::enter(char bracket, const char* what) {
     return false;
 }
 
-bool json_cursor::next_member(std::string_view& name) {
+bool json_cursor::next_member_slowly(std::string_view& name) {
     char c = peek();
     if (c == '}') {
         leave();

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/error.hpp"
+#include "watch/skip.hpp"
 
 namespace cotrain::watch {
 
@@ -30,7 +31,19 @@ class json_cursor {
 
     // Whether an object starts here; then next_member() until it says false. null: false.
     bool enter_object() { return enter('{', "an object"); }
-    bool next_member(std::string_view& name);
+    // Here as API servers write it: no white space, a name without escapes and of less than 16 bytes.
+    bool next_member(std::string_view& name) {
+        constexpr std::ptrdiff_t near = 16;  // as far as one look reaches
+        const char* p = at_ + (fresh_ ? 0 : 1);
+        if (end_ - p <= near + 2 || (!fresh_ && *at_ != ',') || *p != '"') return next_member_slowly(name);
+        const char* const from = p + 1;
+        p = skip_plain(from);
+        if (p[0] != '"' || p[1] != ':') return next_member_slowly(name);
+        name = {from, static_cast<std::size_t>(p - from)};
+        at_ = p + 2;
+        fresh_ = false;
+        return true;
+    }
     bool enter_array() { return enter('[', "a list"); }
     bool next_item();
 
@@ -63,6 +76,7 @@ class json_cursor {
 
    private:
     char peek_slowly();
+    bool next_member_slowly(std::string_view& name);
     bool enter(char bracket, const char* what);
     bool take_null();
     void take_literal(std::string_view word);

@@ -268,19 +268,12 @@ skip_result skip_container(const char* p, const char* end, char close) {
 skip_result skip_string(const char* p, const char* end) {
     bool escapes = false;
     for (;;) {
-#ifdef COTRAIN_X86
         while (end - p >= 16) {
-            const __m128i v = _mm_loadu_si128(reinterpret_cast<const __m128i*>(p));
-            const __m128i hit =
-                _mm_or_si128(_mm_cmpeq_epi8(v, _mm_set1_epi8('"')), _mm_cmpeq_epi8(v, _mm_set1_epi8('\\')));
-            const auto bits = static_cast<std::uint32_t>(_mm_movemask_epi8(hit));
-            if (bits != 0) {
-                p += std::countr_zero(bits);
-                break;
-            }
-            p += 16;
+            const char* const stop = skip_plain(p);
+            const bool found = stop != p + 16;
+            p = stop;
+            if (found) break;
         }
-#endif
         while (p != end && *p != '"' && *p != '\\') ++p;
         if (p == end) return {end, skip_fault::unterminated, escapes};
         if (*p == '"') return {p + 1, skip_fault::none, escapes};

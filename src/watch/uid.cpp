@@ -1,6 +1,8 @@
 // UUIDs to numbers and back.
 #include "watch/uid.hpp"
 
+#include <bit>
+#include <cstring>
 #include <optional>
 
 namespace cotrain::watch {
@@ -13,29 +15,37 @@ constexpr std::size_t uuid_bytes = 36;
 
 bool dash_at(std::size_t i) { return i == 8 || i == 13 || i == 18 || i == 23; }
 
+// Eight hexadecimal digits at once, a byte each; clears `good` if one is none, or is upper case.
+std::uint64_t eight_digits(const char* head, const char* tail, bool& good) {
+    constexpr std::uint64_t each = 0x0101010101010101ULL;
+    char text[8];
+    std::memcpy(text, head, 4);
+    std::memcpy(text + 4, tail, 4);
+    std::uint64_t w = 0;
+    std::memcpy(&w, text, 8);
+    if constexpr (std::endian::native == std::endian::little) w = std::byteswap(w);
+    const std::uint64_t letter = w >> 6U & each;  // of '0' to '9' it is 0, of 'a' to 'f' 1
+    const std::uint64_t digit = (w & each * 0xF) + letter * 9;
+    good = good && (w >> 4U & each * 0xF) == each * 3 + letter * 3  // the upper halves of such bytes
+           && ((digit + each * 6) >> 4U & each) == letter           // letters are 10 and more, the others less
+           && (digit & each * 0x10) == 0;
+    std::uint64_t v = (digit | digit >> 4U) & 0x00FF00FF00FF00FFULL;
+    v = (v | v >> 8U) & 0x0000FFFF0000FFFFULL;
+    return (v | v >> 16U) & 0xFFFFFFFFULL;
+}
+
 // Only the form that to_text() gives back: lower case.
 std::optional<uid> parse(std::string_view text) {
     if (text.size() != uuid_bytes) return std::nullopt;
-    std::uint64_t words[2] = {0, 0};
-    unsigned digits = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const char c = text[i];
-        if (dash_at(i)) {
-            if (c != '-') return std::nullopt;
-            continue;
-        }
-        unsigned digit = 0;
-        if (c >= '0' && c <= '9')
-            digit = static_cast<unsigned>(c - '0');
-        else if (c >= 'a' && c <= 'f')
-            digit = static_cast<unsigned>(c - 'a') + 10;
-        else
-            return std::nullopt;
-        std::uint64_t& word = words[digits++ / 16];
-        word = word << 4U | digit;
-    }
-    if (words[1] == is_text || (words[0] == 0 && words[1] == 0)) return std::nullopt;
-    return uid{words[0], words[1]};
+    const char* const p = text.data();
+    bool good = p[8] == '-' && p[13] == '-' && p[18] == '-' && p[23] == '-';
+    uid out;
+    out.high = eight_digits(p, p + 4, good) << 32U;
+    out.high |= eight_digits(p + 9, p + 14, good);
+    out.low = eight_digits(p + 19, p + 24, good) << 32U;
+    out.low |= eight_digits(p + 28, p + 32, good);
+    if (!good || out.low == is_text || out.empty()) return std::nullopt;
+    return out;
 }
 
 }  // namespace
