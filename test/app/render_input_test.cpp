@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "api/json.hpp"
 #include "render_run.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::app {
 namespace {
@@ -34,20 +34,11 @@ std::string job(std::string_view spec, std::string_view metadata = {}) {
 // A file of its own, gone with the test.
 class scratch_file {
    public:
-    explicit scratch_file(const std::string& text) {
-        std::string name = (std::filesystem::temp_directory_path() / "render-XXXXXX").string();
-        const int file = mkstemp(name.data());
-        if (file < 0) throw std::runtime_error("mkstemp");
-        close(file);
-        path_ = name;
-        std::ofstream(path_, std::ios::binary) << text;
-    }
-    ~scratch_file() { std::filesystem::remove(path_); }
-    scratch_file(const scratch_file&) = delete;
-    scratch_file& operator=(const scratch_file&) = delete;
+    explicit scratch_file(const std::string& text) : path_(place_.write("input", text)) {}
     [[nodiscard]] const std::string& path() const { return path_; }
 
    private:
+    test::temp_dir place_;
     std::string path_;
 };
 

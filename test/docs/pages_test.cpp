@@ -18,6 +18,7 @@
 #include "docs/page.hpp"
 #include "plugins/builtin.hpp"
 #include "runtime/normalise.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::test {
 namespace {
@@ -37,18 +38,9 @@ constexpr std::array pages_required{"trainjob.md", "merge-policy.md", "info.md",
 class workplace {
    public:
     workplace() {
-        std::string name = (fs::temp_directory_path() / "docs_test.XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary directory");
-        path_ = name;
         for (const char* folder : {"deploy", "examples"})
             fs::create_directory_symlink(repository() / folder, path_ / folder);
     }
-    ~workplace() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    workplace(const workplace&) = delete;
-    workplace& operator=(const workplace&) = delete;
 
     void put(const std::string& name, const std::vector<std::string>& text) const {
         std::ofstream(path_ / name, std::ios::binary) << join(text);
@@ -74,7 +66,8 @@ class workplace {
     }
 
    private:
-    fs::path path_;
+    temp_dir place_;
+    fs::path path_ = place_.path();
     int code_ = 0;
 };
 

@@ -7,8 +7,8 @@
 #include "integration/control.hpp"
 #include "kube/client.hpp"
 #include "kube/find_config.hpp"
-#include "kube/temp_dir.hpp"
 #include "support/run.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::kube {
 namespace {

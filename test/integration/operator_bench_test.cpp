@@ -11,7 +11,7 @@
 #include "integration/control.hpp"
 #include "integration/operator_scene.hpp"
 #include "integration/operator_sim_child.hpp"
-#include "kube/temp_dir.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::test {
 namespace {

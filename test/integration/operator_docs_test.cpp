@@ -14,6 +14,7 @@
 #include "api/yaml.hpp"
 #include "integration/control.hpp"
 #include "integration/operator_scene.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::test {
 namespace {
@@ -38,14 +39,13 @@ TEST(operator_docs, the_commands_of_the_page_on_field_ownership_show_what_it_say
     operator_scene scene("operator-docs");
     scene.play(+[](operator_scene& s) -> awaitable<void> {
         const std::string page = read_file(fs::path(COTRAIN_SOURCE_DIR) / "docs" / "field-ownership.md");
-        std::string place = (fs::temp_directory_path() / "cotrain-docs-XXXXXX").string();
-        EXPECT_NE(::mkdtemp(place.data()), nullptr);
-        std::ofstream(fs::path(place) / "job.yaml") << block(page, "yaml");
+        const temp_dir place;
+        place.write("job.yaml", block(page, "yaml"));
         api::arena memory;
         const std::string known = read_file(test_variable("COTRAIN_TEST_KUBECONFIG"));
         api::editor config = api::editor::of(memory, *api::parse_yaml(memory, known));
         config.child("contexts").child(std::size_t{0}).child("context").set("namespace", s.ns);
-        std::ofstream(fs::path(place) / "config") << api::to_json(config);
+        place.write("config", api::to_json(config));
 
         EXPECT_TRUE(co_await s.start_operator());
         const std::string kubectl = fs::path(test_variable("COTRAIN_TEST_KUBECTL")).parent_path().string();
@@ -54,15 +54,14 @@ TEST(operator_docs, the_commands_of_the_page_on_field_ownership_show_what_it_say
         for (std::string line; std::getline(lines, line);) {
             if (!line.starts_with("$ ")) continue;
             ++commands;
-            const std::string all = "cd " + place + " && export KUBECONFIG=config PATH=" + kubectl + ":$PATH && " +
-                                    line.substr(2) + " >> said 2>&1";
+            const std::string all = "cd " + place.path() + " && export KUBECONFIG=config PATH=" + kubectl +
+                                    ":$PATH && " + line.substr(2) + " >> said 2>&1";
             const int code = std::system(all.c_str());
-            EXPECT_EQ(WEXITSTATUS(code), 0) << line << "\n" << read_file(fs::path(place) / "said");
+            EXPECT_EQ(WEXITSTATUS(code), 0) << line << "\n" << place.read("said");
         }
         EXPECT_EQ(commands, 4);
         const auto set = co_await s.api->get(kinds::job_set, {.ns = s.ns, .name = "first"});
         EXPECT_TRUE(set.has_value() && set->body.contains(R"("team":"a")"));
-        fs::remove_all(place);
     });
 }
 

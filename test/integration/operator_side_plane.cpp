@@ -31,12 +31,9 @@ bool read_ready(int from) {
 }  // namespace
 
 side_plane::side_plane(plane what) {
-    std::string place = (std::filesystem::temp_directory_path() / "cotrain-plane-XXXXXX").string();
-    if (::mkdtemp(place.data()) == nullptr) throw std::runtime_error("no directory for a control plane");
-    dir_ = place;
     const std::string crds = test_variable("COTRAIN_TEST_CRDS");
     const std::string launcher = (std::filesystem::path(crds).parent_path() / "bin" / "controlplane").string();
-    std::vector<std::string> words{launcher, "up", "--dir", dir_, "--lifeline-stdin"};
+    std::vector<std::string> words{launcher, "up", "--dir", dir_.path(), "--lifeline-stdin"};
     if (what == plane::complete) words.insert(words.end(), {"--with", "kcm", "--crds", crds});
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
@@ -63,7 +60,6 @@ side_plane::~side_plane() {
     ::close(lifeline_);  // it ends when its standard input does
     int status = 0;
     ::waitpid(pid_, &status, 0);
-    std::filesystem::remove_all(dir_);
 }
 
 }  // namespace cotrain::test

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "support/temp_dir.hpp"
+
 namespace cotrain::test {
 
 enum class plane { complete, bare };
@@ -17,10 +19,10 @@ class side_plane {
     side_plane(const side_plane&) = delete;
     side_plane& operator=(const side_plane&) = delete;
 
-    [[nodiscard]] std::string kubeconfig() const { return dir_ + "/kubeconfig"; }
+    [[nodiscard]] std::string kubeconfig() const { return dir_.path("kubeconfig"); }
 
    private:
-    std::string dir_;
+    temp_dir dir_;
     pid_t pid_ = -1;
     int lifeline_ = -1;
 };

@@ -60,8 +60,6 @@ bool read_until(int from, std::string& into, std::string_view text) {
 }  // namespace
 
 playground_child::playground_child(std::vector<std::string> options) {
-    directory_ = (std::filesystem::temp_directory_path() / "cotrain-play-XXXXXX").string();
-    if (::mkdtemp(directory_.data()) == nullptr) throw std::runtime_error("no directory for a playground");
     std::vector<std::string> words{COTRAIN_BINARY, "playground", "--kubeconfig", kubeconfig()};
     words.insert(words.end(), options.begin(), options.end());
     out_ = start(words, &pid_);
@@ -74,8 +72,6 @@ playground_child::~playground_child() {
         wait_for(pid_);
     }
     ::close(out_);
-    std::error_code ignored;
-    std::filesystem::remove_all(directory_, ignored);
 }
 
 std::string playground_child::page() const {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "support/temp_dir.hpp"
+
 namespace cotrain::test {
 
 class playground_child {
@@ -17,8 +19,8 @@ class playground_child {
     playground_child& operator=(const playground_child&) = delete;
 
     [[nodiscard]] const std::string& said() const { return said_; }
-    [[nodiscard]] const std::string& directory() const { return directory_; }
-    [[nodiscard]] std::string kubeconfig() const { return directory_ + "/kubeconfig"; }
+    [[nodiscard]] const std::string& directory() const { return directory_.path(); }
+    [[nodiscard]] std::string kubeconfig() const { return directory_.path("kubeconfig"); }
     [[nodiscard]] pid_t pid() const { return pid_; }
     // The page's address, as printed.
     [[nodiscard]] std::string page() const;
@@ -26,7 +28,7 @@ class playground_child {
     int stop();
 
    private:
-    std::string directory_;
+    temp_dir directory_;
     std::string said_;
     pid_t pid_ = -1;
     int out_ = -1;

@@ -4,8 +4,8 @@
 #include <map>
 
 #include "kube/fake_api.hpp"
-#include "kube/temp_dir.hpp"
 #include "support/certificates.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::kube {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kube/fake_api.hpp"
-#include "kube/temp_dir.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::kube {
 namespace {

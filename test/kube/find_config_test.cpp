@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 #include "kube/read_file.hpp"
-#include "kube/temp_dir.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::kube {
 namespace {

@@ -6,13 +6,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <stdexcept>
 
 #include "net/client.hpp"
 #include "net/world.hpp"
 #include "support/certificates.hpp"
+#include "support/temp_dir.hpp"
 
 extern char** environ;
 
@@ -30,28 +29,21 @@ std::uint16_t free_port() {
 
 class nghttpd {
    public:
-    nghttpd()
-        : dir_(std::filesystem::temp_directory_path() / ("nghttpd-test-" + std::to_string(::getpid()))),
-          port_(free_port()) {
-        std::filesystem::create_directories(dir_);
+    nghttpd() : port_(free_port()) {
         const auto leaf = ca.issue({.common_name = "nghttpd", .addresses = {"127.0.0.1"}});
-        write("crt", leaf.certificate_pem);
-        write("key", leaf.key_pem);
-        write("small", std::string(100, 's'));
-        write("large", std::string(8U << 20U, 'l'));
+        dir_.write("crt", leaf.certificate_pem);
+        dir_.write("key", leaf.key_pem);
+        dir_.write("small", std::string(100, 's'));
+        dir_.write("large", std::string(8U << 20U, 'l'));
         start();
     }
-    ~nghttpd() {
-        stop(SIGKILL);
-        std::error_code ignored;
-        std::filesystem::remove_all(dir_, ignored);
-    }
+    ~nghttpd() { stop(SIGKILL); }
 
     void start() {
         const std::string port = std::to_string(port_);
-        const std::string root = dir_.string();
-        const std::string key = (dir_ / "key").string();
-        const std::string crt = (dir_ / "crt").string();
+        const std::string root = dir_.path();
+        const std::string key = dir_.path("key");
+        const std::string crt = dir_.path("crt");
         std::vector<const char*> words{"nghttpd",    "-d",        root.c_str(), "-m",   "100", "--address=127.0.0.1",
                                        port.c_str(), key.c_str(), crt.c_str(),  nullptr};
         posix_spawn_file_actions_t quiet;
@@ -81,11 +73,7 @@ class nghttpd {
     test::authority ca{"nghttpd CA"};
 
    private:
-    void write(const char* name, const std::string& text) const {
-        std::ofstream(dir_ / name, std::ios::binary) << text;
-    }
-
-    std::filesystem::path dir_;
+    test::temp_dir dir_;
     std::uint16_t port_;
     pid_t process_ = -1;
 };

@@ -7,10 +7,10 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "plugins/encode.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -24,23 +24,14 @@ byte_source all(unsigned char value) {
 
 class scratch {
    public:
-    scratch() {
-        std::string name = (std::filesystem::temp_directory_path() / "keys-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-        path_ = name;
-    }
-    ~scratch() { std::filesystem::remove_all(path_); }
-    scratch(const scratch&) = delete;
-    scratch& operator=(const scratch&) = delete;
     [[nodiscard]] std::filesystem::path write(const char* name, const std::string& text) const {
-        const auto file = path_ / name;
-        std::ofstream(file, std::ios::binary) << text;
+        const std::filesystem::path file = place_.write(name, text);
         std::filesystem::permissions(file, std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
         return file;
     }
 
    private:
-    std::filesystem::path path_;
+    test::temp_dir place_;
 };
 
 std::string output_of(const std::string& command) {

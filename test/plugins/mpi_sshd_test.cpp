@@ -7,13 +7,13 @@
 
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "plugins/mpi_keys.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -37,15 +37,11 @@ std::string find_sshd() {
 class node {
    public:
     node() : sshd_(find_sshd()) {
-        std::string name = (fs::temp_directory_path() / "sshd-XXXXXX").string();
-        if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("mkdtemp");
-        dir_ = name;
         // The directory that sshd locks its unprivileged part into; service managers make it.
         if (geteuid() == 0) made_ = fs::create_directory(chroot_);
         run("ssh-keygen -q -t ed25519 -N '' -f " + path("host_key"));
     }
     ~node() {
-        fs::remove_all(dir_);
         std::error_code ignored;
         if (made_) fs::remove(chroot_, ignored);
     }
@@ -53,7 +49,7 @@ class node {
     node& operator=(const node&) = delete;
 
     void write(const char* name, std::string_view text) const {
-        std::ofstream(path(name), std::ios::binary) << text;
+        dir_.write(name, std::string(text));
         fs::permissions(path(name), fs::perms::owner_read | fs::perms::owner_write);
     }
 
@@ -70,7 +66,7 @@ class node {
     }
 
    private:
-    [[nodiscard]] std::string path(const char* name) const { return (dir_ / name).string(); }
+    [[nodiscard]] std::string path(const char* name) const { return dir_.path(name); }
 
     static std::pair<int, std::string> run(const std::string& command) {
         FILE* const pipe = popen(command.c_str(), "r");
@@ -84,7 +80,7 @@ class node {
 
     static inline const fs::path chroot_ = "/run/sshd";
     std::string sshd_;
-    fs::path dir_;
+    test::temp_dir dir_;
     bool made_ = false;
 };
 

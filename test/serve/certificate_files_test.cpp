@@ -5,38 +5,28 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include "support/certificates.hpp"
 #include "support/run.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::serve {
 namespace {
 
 using testing::HasSubstr;
 using testing::StartsWith;
-namespace fs = std::filesystem;
 
 class certificate_files_ : public testing::Test {
    protected:
-    certificate_files_() {
-        std::string name = (fs::temp_directory_path() / "cotrain-certs-XXXXXX").string();
-        directory_ = ::mkdtemp(name.data());
-    }
-    ~certificate_files_() override { fs::remove_all(directory_); }
-
-    void put(const std::string& name, const std::string& text) const {
-        std::ofstream(directory_ + "/new") << text;
-        fs::rename(directory_ + "/new", directory_ + "/" + name);
-    }
+    void put(const std::string& name, const std::string& text) const { place_.write(name, text); }
     void put(const test::certificate& c) const {
         put("tls.crt", c.certificate_pem);
         put("tls.key", c.key_pem);
     }
 
-    std::string directory_;
+    test::temp_dir place_;
+    std::string directory_ = place_.path();
     asio::io_context loop_{1};
     served_certificate serving_{{}};
 };

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/temp_dir.hpp"
 #include "support/run.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::kube::auth {
 namespace {

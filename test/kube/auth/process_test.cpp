@@ -11,8 +11,8 @@
 #include <thread>
 
 #include "base/task_group.hpp"
-#include "kube/temp_dir.hpp"
 #include "support/run.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::kube::auth {
 namespace {

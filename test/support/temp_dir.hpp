@@ -1,8 +1,6 @@
 // A directory that goes away with its test.
 #pragma once
 
-#include <gtest/gtest.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
