@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "support/counted_memory.hpp"
-#include "trainjob_world.hpp"
+#include "trainjob_running.hpp"
 
 namespace cotrain::reconcile {
 namespace {
@@ -21,19 +21,9 @@ awaitable<std::uint64_t> run_often(trainjob_world* w, key k) {
 
 TEST(trainjob_quiet, a_run_that_changes_nothing_costs_no_memory_and_no_request) {
     trainjob_world w;
-    w.apply_yaml(torch_runtime);
-    w.apply_yaml(R"(
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata: {name: job, namespace: ns}
-spec: {runtimeRef: {name: rt, kind: TrainingRuntime}, trainer: {numNodes: 8}, activeDeadlineSeconds: 3600}
-)");
-    w.settle();
-    w.patch("JobSet ns/job", R"({"status":{"replicatedJobsStatus":[{"name":"node","ready":8,"active":8}]}})");
-    w.settle();
-    w.taken();
+    const key job = settle_running_job(w);
     asio::io_context loop;
-    const std::uint64_t made = test::run(loop, run_often(&w, {.name = w.texts.find("ns/job"), .kind = 0}));
+    const std::uint64_t made = test::run(loop, run_often(&w, job));
     EXPECT_EQ(made, 0U);
     EXPECT_TRUE(w.taken().empty());
     std::printf("goal 4: %d runs without change: %llu allocations, 0 requests\n", rounds,

@@ -5,7 +5,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 top=$PWD
-for part in common build; do . "tools/dev/$part.sh"; done
+for part in common build instructions; do . "tools/dev/$part.sh"; done
 base=${1:-$(cat bench/gate_base)}
 git rev-parse --verify --quiet "$base^{commit}" >/dev/null ||
   die "gate: this clone does not have the commit $base (bench/gate_base); fetch its history"
@@ -20,17 +20,11 @@ build_benches() (
   CCACHE_BASEDIR=$PWD build_preset bench "${programs[@]}"
 )
 
-instructions() {
-  valgrind --tool=callgrind --callgrind-out-file=/dev/null "$1" --benchmark_filter="^$2\$" --benchmark_min_time="$3x" 2>&1 |
-    sed -nE 's/.*Collected : ([0-9]+).*/\1/p'
-}
-
-# count TREE PROGRAM BENCHMARK N: per operation, start-up taken out; nothing if the tree does not have it.
+# count TREE PROGRAM BENCHMARK N: per operation; nothing if the tree does not have it.
 count() {
-  local program=$1/build/bench/bench/$2 few many
+  local program=$1/build/bench/bench/$2
   [ -x "$program" ] && "$program" --benchmark_list_tests 2>/dev/null | grep -qxF "$3" || return 0
-  few=$(instructions "$program" "$3" "$4") many=$(instructions "$program" "$3" $((3 * $4)))
-  echo $(((many - few) / (2 * $4)))
+  instructions "$program" "$3" "$4"
 }
 
 then=$top/build/gate/$base
