@@ -93,6 +93,10 @@ class box_target final : public bench_target {
         while (const sim::change* const next = box_.objects().objects().next(seen_)) {
             seen_ = next->version;
             if (next->after == nullptr) continue;
+            if (!applied_ && next->of != jobs_ && next->after->name.starts_with(bench_job_name(0))) {
+                applied_ = true;
+                to_.first_apply();
+            }
             if (next->of == job_sets_ && next->before == nullptr) to_.job_set(bench_job_number(next->after->name));
             if (next->of == jobs_ && is_over(next->after) && !is_over(next->before))
                 to_.ended(bench_job_number(next->after->name));
@@ -106,6 +110,7 @@ class box_target final : public bench_target {
     std::map<std::string, bench_traffic> traffic_;
     std::uint64_t watch_bytes_ = 0;
     std::uint64_t seen_ = 0;
+    bool applied_ = false;
     const sim::kind* jobs_ = nullptr;
     const sim::kind* job_sets_ = nullptr;
     box box_;

@@ -113,6 +113,7 @@ std::span<const bench_metric> bench_metrics() {
         bench_metric{"requests_per_job", "requests a job", "", false, true},
         bench_metric{"bytes_sent_per_job", "bytes sent a job", "B", false, true},
         bench_metric{"bytes_received_per_job", "bytes received a job", "B", false, true},
+        bench_metric{"first_apply_ms", "exec → first apply", "ms", false, true},
         bench_metric{"start_ms", "exec → first JobSet", "ms", false, true},
         bench_metric{"bench_cpu_ms_per_job", "CPU a job of server and load", "ms", false, false},
     };

@@ -62,6 +62,7 @@ awaitable<base::result<bench_measured>> bench_run::perform() {
 awaitable<base::result<>> bench_run::begin() {
     if (auto done = dir_.make(); !done) co_return done;
     bench_events events{[this](std::int64_t number) { seen_job_set(number); },
+                        [this] { out_.metrics["first_apply_ms"] = milliseconds(clock::now() - exec_); },
                         [this](std::int64_t number) { seen_end(number); },
                         [this](std::string why) {
                             trouble_ = std::move(why);

@@ -16,6 +16,7 @@ namespace cotrain::app {
 // What is seen of the job of that number.
 struct bench_events {
     std::function<void(std::int64_t)> job_set;  // its JobSet exists
+    std::function<void()> first_apply;          // the first object for the first job exists; not on a real server
     std::function<void(std::int64_t)> ended;    // it is Complete or Failed
     std::function<void(std::string)> failed;    // nothing will be seen any more
 };
