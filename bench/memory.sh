@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # How much memory the operator takes, on a real kube-apiserver and etcd: idle, with jobs, with finished jobs, among foreign
 # Secrets, and at its start; under a limit of 16 MiB where cgroups can be made.
-#   bench/memory.sh [PROGRAM] [JOBS] [SECRETS]    default: build/image/manager-linux-amd64, 1000, 3000
+#   bench/memory.sh [PROGRAM] [JOBS] [SECRETS] [OLD]    default: build/image/manager-linux-amd64, 1000, 3000, 0
+# OLD: TrainJobs that had finished, and whose JobSets had gone, before the operator came. With any the limit is 64 MiB,
+# and the run ends with the active ones.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 if [ "${1:-}" != inside ]; then
@@ -9,9 +11,10 @@ if [ "${1:-}" != inside ]; then
   [ -x "$program" ] || { echo "memory: $program is missing: ./dev image builds it" >&2; exit 2; }
   bin=$(test/controlplane/build.sh base | tail -n 1)
   crds=$(test/controlplane/build.sh path | tail -n 1)
-  exec "$bin/controlplane" exec --crds "$crds" -- "$PWD/bench/memory.sh" inside "$program" "${2:-1000}" "${3:-3000}"
+  exec "$bin/controlplane" exec --crds "$crds" -- "$PWD/bench/memory.sh" inside "$program" "${2:-1000}" "${3:-3000}" "${4:-0}"
 fi
-program=$2 jobs=$3 secrets=$4
+program=$2 jobs=$3 secrets=$4 old=$5
+limit=$((old > 0 ? 64 : 16)) # MiB
 kubectl=$COTRAIN_TEST_KUBECTL
 work=$(mktemp -d)
 : >"$work/log"
@@ -41,15 +44,19 @@ all() {
   done | sed '$d' >"$work/requests"
   curl -sS --fail --parallel --parallel-max 16 -K "$work/requests"
 }
+make() { # FROM TO
+  all "$1" "$2" POST "$trainer/trainjobs" application/json \
+    '{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"job-%"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"torch"},"trainer":{"numNodes":4,"image":"registry.example.com/team/train:v1","command":["torchrun","train.py"]}}}'
+}
 count() { curl -sS "$1?limit=1" | grep -o '"remainingItemCount":[ 0-9]*' | tr -dc 0-9 || true; }
 # until_there URL N: as many objects are stored
 until_there() { until [ "$(($(count "$1") + 1))" -ge "$2" ]; do sleep 0.2; done; }
 
 start() {
-  local limit=16777216 own
+  local own
   own=/sys/fs/cgroup/memory$(sed -n 's/.*:memory://p' /proc/self/cgroup)
   if [ -z "$group" ] && mkdir "$own/cotrain-memory-$$" 2>/dev/null; then group=$own/cotrain-memory-$$; fi
-  if [ -n "$group" ]; then echo $limit >"$group/memory.limit_in_bytes"; fi
+  if [ -n "$group" ]; then echo $((limit << 20)) >"$group/memory.limit_in_bytes"; fi
   printf 'apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\nwebhook: {host: 127.0.0.1, port: '$((20000 + RANDOM % 10000))'}\nmetrics: {bindAddress: "0"}\nhealth: {healthProbeBindAddress: "0"}\ncertManagement: {enable: false}\n' >"$work/config"
   (
     [ -z "$group" ] || echo "$BASHPID" >"$group/cgroup.procs"
@@ -90,13 +97,18 @@ each() { printf '%-44s %7s bytes\n' "  $3" "$((($1) * 1024 / $2))"; }
 "$kubectl" create namespace memory >/dev/null
 "$kubectl" apply --server-side -n memory -f examples/torch.yaml >/dev/null
 "$kubectl" delete trainjobs --all -n memory >/dev/null
+if [ "$old" -gt 0 ]; then
+  make $((jobs + 1)) $((jobs + old))
+  all $((jobs + 1)) $((jobs + old)) PATCH "$trainer/trainjobs/job-%/status" application/merge-patch+json \
+    '{"status":{"conditions":[{"type":"Complete","status":"True","reason":"AllJobsCompleted","message":"jobset completed successfully","lastTransitionTime":"2026-01-01T00:00:00Z"}],"jobsStatus":[{"name":"node","ready":0,"succeeded":4,"failed":0,"active":0,"suspended":0}]}}'
+fi
 start 1
-printf 'limit: %s\n' "${group:+16 MiB, by a cgroup}${group:-none, for want of a memory cgroup that can be made}" | sed 's|cgroup/.*|cgroup|'
+if [ -n "$group" ]; then echo "limit: $limit MiB, by a cgroup"; else echo 'limit: none, for want of a memory cgroup that can be made'; fi
 show 'idle, in sync'
 idle=$anonymous user_before=0 system_before=0
 took 1 'the start alone' >/dev/null
-all 1 "$jobs" POST "$trainer/trainjobs" application/json \
-  '{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"job-%"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"torch"},"trainer":{"numNodes":4,"image":"registry.example.com/team/train:v1","command":["torchrun","train.py"]}}}'
+if [ "$old" -gt 0 ]; then printf '%-44s %7s %% of what stays\n' "  with $old old jobs; peak of the start" $(($(value VmHWM) * 100 / resident)); fi
+make 1 "$jobs"
 until_there "$job_sets" "$jobs"
 show "$jobs active jobs"
 took "$jobs" 'jobs until their JobSets exist'
@@ -109,6 +121,7 @@ printf '%-44s %7s %% of what stays\n' '  peak of the start' "$((peak * 100 / res
 each "$anonymous - $idle" "$jobs" 'a job'
 user_before=0 system_before=0
 took "$jobs" 'jobs at a start'
+[ "$old" -eq 0 ] || exit 0
 all 1 "$jobs" PATCH "$job_sets/job-%/status" application/merge-patch+json \
   '{"status":{"conditions":[{"type":"Completed","status":"True","reason":"AllJobsCompleted","message":"jobset completed successfully","lastTransitionTime":"2026-01-01T00:00:00Z"}],"replicatedJobsStatus":[{"name":"node","ready":0,"succeeded":1,"failed":0,"active":0,"suspended":0}]}}'
 until [ "$("$kubectl" get trainjobs -n memory -o jsonpath='{range .items[*]}{.status.conditions[*].type}{"\n"}{end}' | grep -c Complete)" -ge "$jobs" ]; do sleep 0.5; done
