@@ -79,23 +79,32 @@ sources_and_headers() {
 
 # With a seed (CI) every run sees the same inputs, from the kept corpus alone: a failure is of the change, and can be had
 # again. Without one, new inputs are looked for and remembered.
+# One for each processor at a time.
 run_fuzz() {
-  local seconds=${1:-20} seed=${2:-} each name corpus fresh=""
+  local seconds=${1:-20} seed=${2:-} each fresh="" running=0 failed=0
   [[ $seconds =~ ^[0-9]+$ && $seed =~ ^[0-9]*$ ]] || die "fuzz takes seconds and a seed, both numbers: ./dev fuzz 20 1"
   build_preset asan
   [ -z "$seed" ] || fresh=$(mktemp -d)
   for each in build/asan/test/fuzz/*_fuzz; do
-    name=$(basename "$each" _fuzz)
-    corpus=${fresh:-$cache/corpus}/$name
-    mkdir -p "$corpus"
-    say "fuzz $name for $seconds s"
-    rm -f "build/test-logs/$name"-{crash,leak,timeout,oom}-*
-    quietly "build/test-logs/fuzz-$name.log" "$each" -max_total_time="$seconds" -seed="${seed:-0}" -timeout=10 \
-      -rss_limit_mb=2048 -artifact_prefix="build/test-logs/$name-" "$corpus" "test/fuzz/corpus/$name" ||
-      { show_fuzz_input "$name"; return 1; }
-    tail -n 1 "build/test-logs/fuzz-$name.log"
+    fuzz_target "$each" "${fresh:-$cache/corpus}/$(basename "$each" _fuzz)" &
+    [ $((++running)) -lt "$(nproc)" ] || { wait -n || failed=1; running=$((running - 1)); }
   done
+  for (( ; running > 0; --running)); do wait -n || failed=1; done
   [ -z "$fresh" ] || rm -rf "$fresh"
+  return $failed
+}
+
+# fuzz_target PROGRAM CORPUS, with the seconds and the seed of run_fuzz
+fuzz_target() {
+  local name
+  name=$(basename "$1" _fuzz)
+  mkdir -p "$2"
+  say "fuzz $name for $seconds s"
+  rm -f "build/test-logs/$name"-{crash,leak,timeout,oom}-*
+  quietly "build/test-logs/fuzz-$name.log" "$1" -max_total_time="$seconds" -seed="${seed:-0}" -timeout=10 \
+    -rss_limit_mb=2048 -artifact_prefix="build/test-logs/$name-" "$2" "test/fuzz/corpus/$name" ||
+    { show_fuzz_input "$name"; return 1; }
+  printf '%s: %s\n' "$name" "$(tail -n 1 "build/test-logs/fuzz-$name.log")"
 }
 
 show_fuzz_input() {
