@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <vector>
 
 #include "api/json.hpp"
 #include "app/bench_target.hpp"
@@ -41,7 +43,10 @@ class box_target final : public bench_target {
     }
 
     awaitable<base::result<>> make_job(std::int64_t number) override {
-        co_return make(jobs_, bench_job(load_, number));
+        auto done = make(jobs_, bench_job(load_, number));
+        if (static_cast<std::size_t>(number) >= shares_.size()) shares_.resize(static_cast<std::size_t>(number) + 1);
+        shares_[static_cast<std::size_t>(number)].made = clock::now();
+        co_return done;
     }
 
     awaitable<base::result<>> remove_job(std::int64_t number) override {
@@ -87,6 +92,18 @@ class box_target final : public bench_target {
         ++row.requests;
         row.bytes_sent += note.bytes_in;
         row.bytes_received += note.bytes_out;
+        share(note);
+    }
+
+    // Server and load are in this process: the controller's part is what lies between their answers and its requests.
+    void share(const sim::request_note& note) {
+        const std::int64_t number = note.verb == "patch" || note.verb == "create" ? bench_job_of_path(note.path) : -1;
+        if (number < 0 || static_cast<std::size_t>(number) >= shares_.size()) return;
+        shares& of = shares_[static_cast<std::size_t>(number)];
+        if (of.over) return;
+        of.served += note.took;
+        of.over = note.resource == "jobsets";
+        if (of.over) to_.own_time(clock::now() - of.made - of.served);
     }
 
     void follow() {
@@ -103,6 +120,13 @@ class box_target final : public bench_target {
         }
     }
 
+    using clock = std::chrono::steady_clock;
+    struct shares {
+        clock::time_point made{};
+        std::chrono::nanoseconds served{};  // requests for it, inside of the server
+        bool over = false;
+    };
+
     bench_load load_;
     bool ends_;
     std::string kubeconfig_;
@@ -111,6 +135,7 @@ class box_target final : public bench_target {
     std::uint64_t watch_bytes_ = 0;
     std::uint64_t seen_ = 0;
     bool applied_ = false;
+    std::vector<shares> shares_;
     const sim::kind* jobs_ = nullptr;
     const sim::kind* job_sets_ = nullptr;
     box box_;

@@ -57,4 +57,12 @@ std::int64_t bench_job_number(std::string_view name) {
     return error == std::errc{} && end == name.data() + name.size() ? out : -1;
 }
 
+std::int64_t bench_job_of_path(std::string_view path) {
+    path = path.substr(0, path.find('?'));
+    const std::size_t at = path.rfind(fmt::format("/{}", prefix));
+    if (at == std::string_view::npos) return -1;
+    path.remove_prefix(at + 1);
+    return bench_job_number(path.substr(0, path.find_first_not_of("0123456789", prefix.size())));
+}
+
 }  // namespace cotrain::app

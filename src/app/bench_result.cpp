@@ -106,6 +106,8 @@ std::span<const bench_metric> bench_metrics() {
         bench_metric{"p90_ms", "p90", "ms", false, true},
         bench_metric{"p99_ms", "p99", "ms", false, true},
         bench_metric{"p999_ms", "p99.9", "ms", false, false},
+        bench_metric{"own_p50_ms", "of it not in the server, p50", "ms", false, true},
+        bench_metric{"own_p99_ms", "of it not in the server, p99", "ms", false, true},
         bench_metric{"jobs_per_second", "jobs a second", "", true, true},
         bench_metric{"cpu_ms_per_job", "CPU a job", "ms", false, true},
         bench_metric{"resident_idle_mib", "resident memory, idle", "MiB", false, true},

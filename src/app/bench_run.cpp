@@ -63,6 +63,9 @@ awaitable<base::result<>> bench_run::begin() {
     if (auto done = dir_.make(); !done) co_return done;
     bench_events events{[this](std::int64_t number) { seen_job_set(number); },
                         [this] { out_.metrics["first_apply_ms"] = milliseconds(clock::now() - exec_); },
+                        [this](std::chrono::nanoseconds time) {
+                            if (counting_) own_ms_.push_back(milliseconds(time));
+                        },
                         [this](std::int64_t number) { seen_end(number); },
                         [this](std::string why) {
                             trouble_ = std::move(why);
@@ -231,6 +234,11 @@ void bench_run::summarise(const bench_usage& before, double own_before) {
     to["p90_ms"] = quantile(sorted, 0.9);
     to["p99_ms"] = quantile(sorted, 0.99);
     to["p999_ms"] = quantile(sorted, 0.999);
+    if (!own_ms_.empty()) {
+        std::ranges::sort(own_ms_);
+        to["own_p50_ms"] = quantile(own_ms_, 0.5);
+        to["own_p99_ms"] = quantile(own_ms_, 0.99);
+    }
     to["jobs_per_second"] = jobs / std::chrono::duration<double>(last_seen_ - begun_).count();
     to["cpu_ms_per_job"] = (after.cpu_seconds - before.cpu_seconds) * 1e3 / jobs;
     to["bench_cpu_ms_per_job"] = (own_cpu_seconds() - own_before) * 1e3 / jobs;

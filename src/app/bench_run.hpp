@@ -82,6 +82,7 @@ class bench_run {
     bool counting_ = false;
     std::string trouble_;
     bool cancelled_ = false;
+    std::vector<double> own_ms_;
     bench_measured out_;
 };
 

@@ -1,6 +1,7 @@
 // The API server of a bench: where TrainJobs are made and JobSets are seen, embedded or real.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -16,9 +17,12 @@ namespace cotrain::app {
 // What is seen of the job of that number.
 struct bench_events {
     std::function<void(std::int64_t)> job_set;  // its JobSet exists
-    std::function<void()> first_apply;          // the first object for the first job exists; not on a real server
-    std::function<void(std::int64_t)> ended;    // it is Complete or Failed
-    std::function<void(std::string)> failed;    // nothing will be seen any more
+    // Not on a real server: the first object for the first job exists; and how much of the time until a job's JobSet
+    // the server did not have a request of that job in its hands.
+    std::function<void()> first_apply;
+    std::function<void(std::chrono::nanoseconds)> own_time;
+    std::function<void(std::int64_t)> ended;  // it is Complete or Failed
+    std::function<void(std::string)> failed;  // nothing will be seen any more
 };
 
 class bench_target {
@@ -50,5 +54,7 @@ inline constexpr std::string_view bench_runtime_name = "bench";
 [[nodiscard]] std::string bench_job(const bench_load& load, std::int64_t number);
 // The number of a name; -1 if it is none of ours.
 [[nodiscard]] std::int64_t bench_job_number(std::string_view name);
+// The same of a request's path: the job whose object, or whose child, it is about.
+[[nodiscard]] std::int64_t bench_job_of_path(std::string_view path);
 
 }  // namespace cotrain::app

@@ -192,6 +192,7 @@ awaitable<void> server::serve(net::incoming in, const fault_rule* fault) {
         const request_name name = name_request(in.head().method, in.head().path);
         told_({.verb = name.verb,
                .resource = name.resource,
+               .path = in.head().path,
                .user_agent = net::find_header(in.head().headers, "user-agent"),
                .status = whole != nullptr ? whole->status : 200,
                .bytes_in = in.body().size(),

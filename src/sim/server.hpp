@@ -41,6 +41,7 @@ struct server_counters {
 struct request_note {
     std::string_view verb;  // as RBAC calls it; empty where there is no resource
     std::string_view resource;
+    std::string_view path;
     std::string_view user_agent;
     int status = 0;
     std::size_t bytes_in = 0;

@@ -120,5 +120,16 @@ TEST(bench_load, objects_are_documents) {
     EXPECT_EQ(bench_job_number("other"), -1);
 }
 
+TEST(bench_load, paths_tell_their_job) {
+    const std::string home = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets";
+    EXPECT_EQ(bench_job_of_path(home + "/bench-12?fieldManager=trainer&force=true"), 12);
+    EXPECT_EQ(bench_job_of_path("/api/v1/namespaces/default/configmaps/bench-7-runtime-snapshot"), 7);
+    EXPECT_EQ(bench_job_of_path(home + "/bench-3/status"), 3);
+    EXPECT_EQ(bench_job_of_path(home), -1);
+    EXPECT_EQ(bench_job_of_path(home + "/bench"), -1);
+    EXPECT_EQ(bench_job_of_path(home + "/workbench-1"), -1);
+    EXPECT_EQ(bench_job_of_path(home + "/x?name=/bench-1"), -1);
+}
+
 }  // namespace
 }  // namespace cotrain::app

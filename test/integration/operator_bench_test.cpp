@@ -65,6 +65,7 @@ TEST(operator_bench, compares_controllers_on_the_embedded_server_and_leaves_noth
     const std::string json = read(out.path() + "/r.json");
     EXPECT_TRUE(json.contains(R"("name":"external")")) << json;
     EXPECT_TRUE(json.contains(R"("patch jobsets":[12,)")) << json;
+    EXPECT_TRUE(json.contains(R"("own_p50_ms":[)") && json.contains(R"("first_apply_ms":[)")) << json;
     EXPECT_TRUE(read(out.path() + "/r.html").contains("</svg>"));
     EXPECT_TRUE(read(out.path() + "/r.md").starts_with("### cotrain bench"));
     EXPECT_EQ(entries(tmp), 0U);
