@@ -42,22 +42,24 @@ clang-format-19 clang-format-19
 go golang-go
 /usr/lib/llvm-19/lib/clang/19/include/fuzzer/FuzzedDataProvider.h libclang-rt-19-dev'
 
-# need WHAT: everything that building, testing, … takes is there afterwards.
+# need WHAT…: everything that building, testing, … takes is there afterwards.
 need() {
-  local proofs=${1}_proofs missing=() proof package
-  while read -r proof package; do
-    [ -n "$proof" ] || continue
-    case $proof in
-      /*) [ -e "$proof" ] || missing+=("$package") ;;
-      *) have "$proof" || missing+=("$package") ;;
-    esac
-  done <<<"${!proofs}"
+  local what proofs missing=() proof package
+  for what; do
+    proofs=${what}_proofs
+    while read -r proof package; do
+      [ -n "$proof" ] || continue
+      case $proof in
+        /*) [ -e "$proof" ] || missing+=("$package") ;;
+        *) have "$proof" || missing+=("$package") ;;
+      esac
+    done <<<"${!proofs}"
+  done
   [ ${#missing[@]} = 0 ] || install_packages "${missing[@]}"
 }
 
 setup_all() {
-  local what
-  for what in build test bench check; do need $what; done
+  need build test bench check
   say "everything is there"
 }
 
@@ -77,6 +79,7 @@ install_packages() {
     esac
   done
   [ ${#wanted[@]} -gt 0 ] || return 0
+  readarray -t wanted < <(printf '%s\n' "${wanted[@]}" | sort -u)
   case $ID-$VERSION_ID in
     debian-12)
       agree_to_newer_libraries "${wanted[@]}"
@@ -88,8 +91,18 @@ install_packages() {
     *) say "setup: $ID $VERSION_ID is not tried; trying its own packages" ;;
   esac
   say "installing with apt: ${wanted[*]}"
-  as_root apt-get update -q >/dev/null
-  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "${options[@]}" "${wanted[@]}" >/dev/null
+  apt_installs || {
+    say "that failed; once more with new lists of packages"
+    apt_installs || die "setup: apt could not install: ${wanted[*]} (its words are above)"
+  }
+}
+
+# With the options and wanted packages of install_packages. A mirror that is being written to gives lists that do not fit
+# each other for a moment.
+apt_installs() {
+  quietly build/apt.log as_root apt-get update -q -o Acquire::Retries=3 &&
+    quietly build/apt.log as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q -o Acquire::Retries=3 \
+      --no-install-recommends "${options[@]}" "${wanted[@]}"
 }
 
 agree_to_newer_libraries() {
