@@ -42,6 +42,8 @@ clang-format-19 clang-format-19
 go golang-go
 /usr/lib/llvm-19/lib/clang/19/include/fuzzer/FuzzedDataProvider.h libclang-rt-19-dev'
 
+readonly newer_suites=/etc/apt/sources.list.d/cotrain-newer.sources
+
 # need WHAT…: everything that building, testing, … takes is there afterwards.
 need() {
   local what proofs missing=() proof package
@@ -68,6 +70,8 @@ install_packages() {
   local ID='' VERSION_ID=''
   . /etc/os-release
   have apt-get || die "setup: only apt is supported ($ID $VERSION_ID); install by hand: $*"
+  # Debian 13's packages may bring its os-release along; the machine's own suite is still Debian 12's.
+  ! grep -qs '^Suites:.*trixie' "$newer_suites" || VERSION_ID=12
   local wanted=() options=() package
   for package in "$@"; do
     case $ID-$VERSION_ID:$package in
@@ -106,7 +110,7 @@ apt_installs() {
 }
 
 agree_to_newer_libraries() {
-  [ -e /etc/apt/sources.list.d/cotrain-newer.sources ] && return
+  [ -e "$newer_suites" ] && return
   say "Debian 12's compiler is too old for C++23. These come from Debian 13 (headers of Glaze from the suite after it):"
   say "  $*"
   say "Debian 13's libc, OpenSSL and friends come along and replace Debian 12's on this machine."
@@ -118,12 +122,12 @@ agree_to_newer_libraries() {
 
 # Adds Debian suites at low priority, from wherever this machine gets its packages now.
 add_newer_suites() {
-  local list=/etc/apt/sources.list.d/cotrain-newer.sources mirror suite
-  [ -e $list ] && grep -q "^Suites:.*${1##* }" $list && return
+  local mirror suite
+  ! grep -qs "^Suites:.*${1##* }" "$newer_suites" || return 0
   mirror=$(apt_mirror)
   [ -n "$mirror" ] || die "setup: no Debian mirror found in /etc/apt"
   printf 'Types: deb\nURIs: %s\nSuites: %s\nComponents: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n' \
-    "$mirror" "$1" | as_root tee $list >/dev/null
+    "$mirror" "$1" | as_root tee "$newer_suites" >/dev/null
   for suite in $1; do
     printf 'Package: *\nPin: release n=%s\nPin-Priority: %s\n\n' "$suite" "$([ "$suite" = trixie ] && echo 100 || echo 50)"
   done | as_root tee /etc/apt/preferences.d/cotrain-newer >/dev/null
