@@ -10,10 +10,11 @@ if said=$("$program" /does/not/exist 2>&1); then
 fi
 case $said in host:*/does/not/exist*) ;; *) echo "embed: refused with other words: $said" >&2; exit 1 ;; esac
 "$COTRAIN_TEST_KUBECTL" apply --server-side -f deploy/crds >/dev/null
-coproc host { exec "$program" "$KUBECONFIG" $((20000 + RANDOM % 10000)) 2>&1; }
-pid=$host_PID
+# Not a coproc: bash forgets its descriptors when it ends, which may be before its last lines are read.
+exec {host}< <(exec "$program" "$KUBECONFIG" $((20000 + RANDOM % 10000)) 2>&1)
+pid=$!
 log=
-while IFS= read -r line <&"${host[0]}"; do
+while IFS= read -r line <&"$host"; do
   log+=$line$'\n'
   [ "$line" != 'host: the operator works' ] || kill -INT "$pid"
 done
