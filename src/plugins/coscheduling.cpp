@@ -1,14 +1,14 @@
 // The PodGroup is made once and left alone while the job runs; while it is suspended it follows the job.
 #include "plugins/coscheduling.hpp"
 
+#include <utility>
+
 #include "api/names.hpp"
 #include "runtime/gang.hpp"
-#include "runtime/guards.hpp"
 
 namespace cotrain::plugins {
 namespace {
 
-using api::editor;
 namespace names = api::names;
 
 const api::coscheduling_policy* policy_of(const runtime::info& i) {
@@ -27,17 +27,11 @@ base::result<> coscheduling::build(const runtime::info& i, const api::train_job&
     const api::coscheduling_policy* const policy = policy_of(i);
     if (policy == nullptr) return {};
     const auto& type = names::coscheduling_pod_group;
-    const auto state = seen.state_of(type, job.meta.name);
-    if (state == runtime::child_state::foreign) return runtime::foreign_child(type, job.meta.name);
-    if (state == runtime::child_state::ours && !job.spec.suspend) return {};
-    const auto gang = runtime::gang_of(i);
-    if (!gang) return base::fail(gang.error());
-    editor group = runtime::new_child(i.memory(), type, job.meta.name, job);
-    group.ensure_object("spec")
-        .set("minMember", gang->members)
-        .set("minResources", gang->resources.document(i.memory()))
-        .set("scheduleTimeoutSeconds", policy->schedule_timeout_seconds);
-    out.push_back(runtime::finish(type, job.meta.name, group));
+    auto group = runtime::pod_group_of(i, job, seen, type);
+    if (!group) return base::fail(std::move(group.error()));
+    if (!*group) return {};
+    (*group)->ensure_object("spec").set("scheduleTimeoutSeconds", policy->schedule_timeout_seconds);
+    out.push_back(runtime::finish(type, job.meta.name, **group));
     return {};
 }
 

@@ -2,10 +2,10 @@
 #include "plugins/volcano.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "api/names.hpp"
 #include "runtime/gang.hpp"
-#include "runtime/guards.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -38,21 +38,17 @@ base::result<> volcano::build(const runtime::info& i, const api::train_job& job,
     const api::volcano_policy* const policy = policy_of(i);
     if (policy == nullptr) return {};
     const auto& type = names::volcano_pod_group;
-    const auto state = seen.state_of(type, job.meta.name);
-    if (state == runtime::child_state::foreign) return runtime::foreign_child(type, job.meta.name);
-    if (state == runtime::child_state::ours && !job.spec.suspend) return {};
-    const auto gang = runtime::gang_of(i);
-    if (!gang) return base::fail(gang.error());
-    editor group = runtime::new_child(i.memory(), type, job.meta.name, job);
-    editor spec = group.ensure_object("spec");
-    spec.set("minMember", gang->members).set("minResources", gang->resources.document(i.memory()));
+    auto group = runtime::pod_group_of(i, job, seen, type);
+    if (!group) return base::fail(std::move(group.error()));
+    if (!*group) return {};
+    editor spec = (*group)->ensure_object("spec");
     if (const ref queue = i.annotations().get(names::volcano_queue_annotation)) spec.set("queue", queue);
     for (const auto& set : i.pod_sets()) {  // the last one that has a class
         const ref priority = i.pod_spec_view(set).get("priorityClassName");
         if (priority.is_string()) spec.set("priorityClassName", priority);
     }
     if (!policy->network_topology.is_unset()) spec.set("networkTopology", policy->network_topology);
-    out.push_back(runtime::finish(type, job.meta.name, group));
+    out.push_back(runtime::finish(type, job.meta.name, **group));
     return {};
 }
 

@@ -4,6 +4,9 @@
 #include <limits>
 #include <string>
 
+#include "runtime/guards.hpp"
+#include "runtime/object.hpp"
+
 namespace cotrain::runtime {
 
 base::result<gang> gang_of(const info& i) {
@@ -21,6 +24,20 @@ base::result<gang> gang_of(const info& i) {
         out.resources.add(*one);
     }
     return out;
+}
+
+base::result<std::optional<api::editor>> pod_group_of(const info& i, const api::train_job& job, const observed& seen,
+                                                      const api::resource_type& type) {
+    const auto state = seen.state_of(type, job.meta.name);
+    if (state == child_state::foreign) return foreign_child(type, job.meta.name);
+    if (state == child_state::ours && !job.spec.suspend) return std::nullopt;
+    const auto size = gang_of(i);
+    if (!size) return base::fail(size.error());
+    api::editor group = new_child(i.memory(), type, job.meta.name, job);
+    group.ensure_object("spec")
+        .set("minMember", size->members)
+        .set("minResources", size->resources.document(i.memory()));
+    return group;
 }
 
 void scale_trainer(info& i, const api::train_job& job) {

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "api/trainjob.hpp"
 #include "base/error.hpp"
 #include "runtime/info.hpp"
+#include "runtime/observed.hpp"
 #include "runtime/resources.hpp"
 
 namespace cotrain::runtime {
@@ -17,6 +19,12 @@ struct gang {
 
 // Replicas count (contract, difference 9).
 [[nodiscard]] base::result<gang> gang_of(const info& i);
+
+// The job's PodGroup of a gang scheduler, with its size set; nothing while there is one and the job runs: that one is
+// left alone.
+[[nodiscard]] base::result<std::optional<api::editor>> pod_group_of(const info& i, const api::train_job& job,
+                                                                    const observed& seen,
+                                                                    const api::resource_type& type);
 
 // spec.trainer.numNodes becomes the number of the trainer's pods.
 void scale_trainer(info& i, const api::train_job& job);
