@@ -6,6 +6,8 @@ readonly jobs=$(nproc)
 export GOTOOLCHAIN=${GOTOOLCHAIN:-auto}
 # One cache for every clone: paths below the tree count as relative.
 export CCACHE_MAXSIZE=${CCACHE_MAXSIZE:-5G} CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+# What ccache wants to be told before it takes precompiled headers.
+export CCACHE_SLOPPINESS=pch_defines,time_macros
 
 say() { printf '\033[1m==>\033[0m %s\n' "$*" >&2; }
 die() {
