@@ -19,7 +19,8 @@ struct trainjob_reconciler::attempt {
     watch::text_id key = watch::no_text;
     api::train_job job{};
     std::optional<base::error> unreadable{};  // why its spec could not be decoded
-    std::uint64_t version = 0;
+    std::uint64_t version = 0;       // of the job
+    std::uint64_t status_print = 0;  // what its status looked like then
     std::uint32_t stirred = 0;
     std::optional<api::job_set> set{};
     compiled runtime{};  // of the snapshot, or to become it
@@ -27,7 +28,8 @@ struct trainjob_reconciler::attempt {
     std::optional<std::pair<std::string, std::string>> trouble{};
     std::chrono::nanoseconds pause{0};                   // a repair has to wait that long
     std::optional<std::chrono::nanoseconds> kept_for{};  // a finished job is to go after that
-    bool made_set = false;                               // there was no JobSet before
+    bool applied_set = false;
+    bool made_set = false;  // there was no JobSet before
     bool lifecycle = false;
 
     [[nodiscard]] target at(const api::resource_type& type, std::string_view name) const {
@@ -42,5 +44,9 @@ struct trainjob_reconciler::attempt {
                 .lifecycle = lifecycle};
     }
 };
+
+// A patch that is refused (409) where the job is not in that version any more: a list of conditions replaces the one that
+// is there, and what somebody else changed meanwhile must not come in with the answer, unheard.
+[[nodiscard]] std::string body_for(api::arena& memory, api::ref patch, std::uint64_t version);
 
 }  // namespace cotrain::reconcile

@@ -84,20 +84,6 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
     return steps;
 }
 
-namespace {
-
-constexpr std::chrono::milliseconds news_pause{1};
-
-// The answer to an apply whose first answer was lost tells what the JobSet has come to since: no event that is not
-// older will tell it again.
-bool brought_news(const cluster& all, watch::text_id key) {
-    const job_records now = find_records(all, key);
-    if (!now.owns_set() || now.body == nullptr) return false;
-    return now.set->terminal() || (now.set_body != nullptr && now.set_body->counts_print != now.body->counts_print);
-}
-
-}  // namespace
-
 awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, runtime::object object) {
     const auto begun = stage_timer::clock::now();
     auto answer = co_await api_.apply(a->at(*object.type, object.name), object.json);
@@ -109,9 +95,9 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, runtime::object
     if (!answer) co_return base::fail(std::move(answer.error()));
     const std::uint64_t version = all_.note(kind_of(*object.type), *answer);
     if (memories_.contains(a->key)) remember(*a, object, version);
+    a->applied_set = a->applied_set || object.type == &names::job_set;
     if (object.type == &names::job_set && !a->set) {
         a->made_set = true;
-        if (brought_news(all_, a->key)) a->pause = std::max<std::chrono::nanoseconds>(a->pause, news_pause);
         if (with_.normal_events) tell(*a, event_type::normal, "JobSetCreated", "JobSet " + object.name + " is made");
     }
     co_return base::result<>{};

@@ -31,6 +31,7 @@ awaitable<outcome> trainjob_reconciler::tidy_up(watch::text_id key) {
     if (done) done = co_await end_children(key);
     if (!done) {
         if (done.error().code == base::errc::canceled) co_return outcome::done();
+        if (done.error().http_status == 409 && co_await refresh(key)) co_return outcome::again_after({});
         const auto [ns, name] = split_key(all_.texts().view(key));
         log_.warn("tidying up after a TrainJob failed",
                   {{"controller", "trainjob"}, {"namespace", ns}, {"name", name}, {"error", done.error().message}});
@@ -60,9 +61,8 @@ awaitable<base::result<>> trainjob_reconciler::judge_again(watch::text_id key) {
     if (runtime::managed_elsewhere(a.job)) co_return base::result<>{};
     const job_records seen = find_records(all_, key);
     if (seen.job == nullptr) co_return base::result<>{};
-    a.version = seen.job->version;
     if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
-    all_.note(kind::train_job, *answer);
+    a.version = all_.note(kind::train_job, *answer);
     co_return co_await write_status(&a);
 }
 
@@ -86,7 +86,8 @@ awaitable<base::result<>> trainjob_reconciler::pass_on_counts(watch::text_id key
     }
     // Conditions are in neither, so the patch leaves them alone.
     const api::ref patch = api::status_patch(a.memory, {}, after);
-    std::string body = patch ? api::to_json(patch) : R"({"status":{"jobsStatus":[]}})";
+    const api::ref none = *api::parse_json(a.memory, R"({"status":{"jobsStatus":[]}})");
+    std::string body = body_for(a.memory, patch ? patch : none, seen.job->version);
     const auto answer = co_await api_.merge_patch(a.at(names::train_job, a.job.meta.name), "status", std::move(body));
     if (!answer) {
         if (answer.error().http_status == 404) co_return base::result<>{};

@@ -23,6 +23,17 @@ const watch::stored_condition* find_condition(const cluster& all, const watch::o
     return nullptr;
 }
 
+constexpr std::chrono::milliseconds news_pause{1};
+
+// The answer to an apply may tell what the JobSet has come to since it was seen last: its first answer was lost, or it
+// moved on just then. No event that is not older will tell it again.
+bool set_moved_on(const cluster& all, watch::text_id key) {
+    const job_records now = find_records(all, key);
+    if (!now.owns_set() || now.body == nullptr) return false;
+    if (now.set->terminal()) return !now.job->terminal();
+    return now.set_body != nullptr && now.set_body->counts_print != now.body->counts_print;
+}
+
 // As runtime::next_status() reckons it, from the record.
 std::optional<api::micros_time> deadline_of(const job_records& seen, const watch::stored_condition* suspended) {
     constexpr std::int64_t seconds_max = 100LL * 365 * 24 * 3600;
@@ -84,18 +95,21 @@ awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
     }
     if (!made && made.error().code == base::errc::canceled) co_return outcome::done();
     if (!made) report(a, made.error(), failures);
+    if (!still_as_seen(a)) co_return outcome::again_after({});
     base::result<> ended = co_await write_status(&a);
     if (ended) time_readiness(a);
     if (ended && a.next.finished) ended = co_await end_children(k.name);
     if (ended && a.next.finished) ended = co_await end_keeping(&a);
     if (!ended) {
         if (ended.error().code == base::errc::canceled) co_return outcome::done();
+        if (ended.error().http_status == 409 && co_await refresh(k.name)) co_return outcome::again_after({});
         log_.warn("writing down what became of a TrainJob failed", {{"controller", "trainjob"},
                                                                     {"namespace", a.job.meta.ns},
                                                                     {"name", a.job.meta.name},
                                                                     {"error", ended.error().message}});
     }
     if (!made || !ended) co_return outcome::failed();
+    if (a.applied_set && set_moved_on(all_, a.key)) a.pause = std::max<std::chrono::nanoseconds>(a.pause, news_pause);
     settle(a);
     co_return rest(a);
 }
@@ -122,6 +136,7 @@ std::optional<outcome> trainjob_reconciler::nothing_to_do(const job_records& see
 void trainjob_reconciler::look(attempt& a, const job_records& seen) {
     a.key = seen.key;
     a.version = seen.job->version;
+    a.status_print = seen.body->status_print;
     a.lifecycle = with_.lifecycle_conditions;
     job_memory& memory = memories_[seen.key];
     if (memory.job != seen.job->id) memory = job_memory{.job = seen.job->id, .stirred = memory.stirred};

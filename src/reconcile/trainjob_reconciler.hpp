@@ -77,7 +77,9 @@ class trainjob_reconciler {
     [[nodiscard]] outcome rest(const attempt& a) const;
 
     // trainjob_status.cpp: what is said of a run.
+    [[nodiscard]] bool still_as_seen(attempt& a) const;
     [[nodiscard]] awaitable<base::result<>> write_status(attempt* a);
+    [[nodiscard]] awaitable<base::result<>> refresh(watch::text_id key);
     void report(attempt& a, const base::error& why, unsigned failures);
     void tell_progress(const attempt& a);
     void time_readiness(const attempt& a);

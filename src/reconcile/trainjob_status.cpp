@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/edit.hpp"
 #include "api/json.hpp"
 #include "reconcile/trainjob_attempt.hpp"
 
@@ -28,13 +29,39 @@ bool passes_by_itself(const base::error& e) {
 
 }  // namespace
 
+std::string body_for(api::arena& memory, api::ref patch, std::uint64_t version) {
+    if (version == 0) return api::to_json(patch);
+    api::editor out = api::editor::of(memory, patch);
+    out.ensure_object("metadata").set("resourceVersion", std::to_string(version));
+    return api::to_json(out);
+}
+
+// Whether the job still has the status from which the next one was worked out. What changed besides makes another run.
+bool trainjob_reconciler::still_as_seen(attempt& a) const {
+    const job_records now = find_records(all_, a.key);
+    const auto known = memories_.find(a.key);
+    if (now.body == nullptr || known == memories_.end() || now.job->id != known->second.job) return false;
+    if (now.body->status_print != a.status_print) return false;
+    a.version = now.job->version;
+    return true;
+}
+
+// Somebody else was faster, and its event may be far behind: the next run is to begin with what is there now.
+awaitable<base::result<>> trainjob_reconciler::refresh(watch::text_id key) {
+    const auto [ns, name] = split_key(all_.texts().view(key));
+    const auto answer = co_await api_.get({&names::train_job, std::string(ns), std::string(name)});
+    if (answer) all_.note(watch::kind::train_job, *answer);
+    if (!answer && answer.error().http_status != 404) co_return base::fail(answer.error());
+    co_return base::result<>{};
+}
+
 awaitable<base::result<>> trainjob_reconciler::write_status(attempt* a) {
     std::string body;
     {
         const stage_timer timer(timings_, stage::status);
         a->next = framework_.trainjob_status(a->input(with_.wall()));
         const api::ref patch = api::status_patch(a->memory, a->job.status, a->next.status);
-        if (patch) body = api::to_json(patch);
+        if (patch) body = body_for(a->memory, patch, a->version);
     }
     if (body.empty()) co_return base::result<>{};
     auto answer = co_await api_.merge_patch(a->at(names::train_job, a->job.meta.name), "status", std::move(body));

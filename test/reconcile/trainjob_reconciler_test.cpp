@@ -136,6 +136,43 @@ TEST_F(trainjob_reconciler_test, suspends_and_resumes) {
     EXPECT_THAT(w.objects[set], HasSubstr("\"suspend\":false"));
 }
 
+// The answer to the status patch would bring the change before its event, which then says nothing new.
+TEST_F(trainjob_reconciler_test, a_change_that_comes_between_is_not_lost_with_the_answer_to_the_status) {
+    w.on_patch = [this] {
+        w.on_patch = nullptr;
+        w.patch(job, R"({"spec":{"suspend":false}})");
+    };
+    begin(torch_runtime, "  suspend: true\n");
+    EXPECT_THAT(w.objects[set], HasSubstr("\"suspend\":false"));
+    EXPECT_EQ(w.condition("Suspended"), "-") << "it never was: the patch that said so was refused";
+}
+
+TEST_F(trainjob_reconciler_test, conditions_that_others_write_meanwhile_stay) {
+    w.on_patch = [this] {
+        w.on_patch = nullptr;
+        w.patch(job, R"({"status":{"conditions":[{"type":"Theirs","status":"True","reason":"R","message":"m",
+                         "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
+    };
+    begin(torch_runtime, "  suspend: true\n");
+    EXPECT_EQ(w.condition("Theirs"), "True");
+    EXPECT_EQ(w.condition("Suspended"), "True");
+}
+
+TEST_F(trainjob_reconciler_test, an_end_that_comes_with_the_answer_to_a_suspension_counts) {
+    begin();
+    w.patch(job, R"({"spec":{"suspend":true}})");
+    w.on_apply = [this] {
+        w.on_apply = nullptr;
+        w.patch(set, R"({"status":{"conditions":[{"type":"Completed","status":"True","reason":"R","message":"m",
+                         "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
+    };
+    w.deliver();
+    EXPECT_EQ(w.run_job().kind, outcome::what::again_after);
+    w.deliver();  // nothing that would wake the job
+    static_cast<void>(w.run_job());
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
 TEST_F(trainjob_reconciler_test, a_suspended_job_follows_its_snapshot_which_is_read_once_per_version) {
     begin(torch_runtime, "  suspend: true\n");
     w.taken();

@@ -101,6 +101,7 @@ class trainjob_world final : public remote {
             queue.pop_front();
             std::erase(queue, k);
             last = run_once(k, 9);
+            if (last.kind == outcome::what::again_after && last.after.count() <= 0) queue.push_front(k);
         }
         throw std::runtime_error("the reconciler does not come to rest");
     }
@@ -150,6 +151,11 @@ class trainjob_world final : public remote {
         requests.push_back("patch " + label_of(at) + (sub_resource.empty() ? "" : "/" + sub_resource));
         if (auto e = refusal("patch " + label_of(at))) co_return base::fail(std::move(*e));
         if (!objects.contains(label_of(at))) co_return missing();
+        if (on_patch) on_patch();
+        api::arena memory;
+        const std::string_view wanted = api::parse_json(memory, body)->get({"metadata", "resourceVersion"}).as_string();
+        if (!wanted.empty() && wanted != object(memory, label_of(at)).get({"metadata", "resourceVersion"}).as_string())
+            co_return base::fail(base::error{.code = base::errc::status, .http_status = 409, .message = "409"});
         patch(label_of(at), body);
         co_return objects.at(label_of(at));
     }
@@ -174,6 +180,7 @@ class trainjob_world final : public remote {
     std::map<std::string, base::error> refusals;  // by request
     outcome last;
     std::function<void()> on_apply;
+    std::function<void()> on_patch;
     std::function<void(surroundings&)> tune;  // before a restart
     bool leads = true;
     api::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
