@@ -11,11 +11,6 @@ namespace {
 
 namespace names = api::names;
 
-bool managed_elsewhere(const cluster& all, const watch::object_body& body) {
-    const std::string_view by = all.texts().view(body.managed_by);
-    return !by.empty() && by != names::managed_by_self;
-}
-
 const watch::stored_condition* find_condition(const cluster& all, const watch::object_body& body,
                                               std::string_view type) {
     for (const watch::stored_condition& c : body.conditions())
@@ -75,8 +70,8 @@ awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
         forget(k.name);
         co_return outcome::done();
     }
+    if (seen.job->elsewhere) co_return outcome::done();
     if (seen.body == nullptr) co_return co_await tidy_up(k.name);
-    if (managed_elsewhere(all_, *seen.body)) co_return outcome::done();
     if (const auto quiet = nothing_to_do(seen)) {
         ++counts_.quiet;
         co_return *quiet;

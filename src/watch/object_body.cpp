@@ -97,7 +97,6 @@ object_body::pointer object_body::make(text_table& texts, const projection& p) {
     body->generation = p.generation;
     body->deadline_seconds = p.deadline_seconds;
     body->ttl_seconds = p.ttl_seconds;
-    body->managed_by = texts.intern(p.managed_by);
     body->terminal_state = texts.intern(p.terminal_state);
     body->spec_bytes_ = static_cast<std::uint32_t>(p.spec.size());
     body->extra_bytes_ = static_cast<std::uint32_t>(p.extra.size());
@@ -128,7 +127,6 @@ void object_body::drop(text_table& texts) const {
         texts.release(c.reason);
     }
     for (const stored_counts& c : counts()) texts.release(c.name);
-    texts.release(managed_by);
     texts.release(terminal_state);
 }
 

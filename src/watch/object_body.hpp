@@ -57,6 +57,7 @@ struct projection {
     std::string_view finished_time{};  // when one of them became true
     bool past_deadline = false;        // it failed because of its deadline
     bool troubled = false;             // it says that its resources are not ready
+    bool elsewhere = false;            // another controller manages it
     bool collapse = false;             // keep no body
 };
 
@@ -85,7 +86,6 @@ class object_body {
     std::int64_t generation = 0;
     std::int64_t deadline_seconds = 0;
     std::int64_t ttl_seconds = -1;
-    text_id managed_by = no_text;
     text_id terminal_state = no_text;
 
    private:

@@ -108,6 +108,7 @@ void object_store::fill(std::uint32_t s, const projection& p, const prints& seen
     r.failed = p.failed;
     r.past_deadline = p.past_deadline;
     r.troubled = p.troubled;
+    r.elsewhere = p.elsewhere;
     r.finished = p.complete || p.failed ? time_seconds(p.finished_time) : 0;
     const uid owner = make_uid(texts_, p.owner_uid);
     release_uid(texts_, r.owner);

@@ -59,6 +59,7 @@ struct object_record {
     bool failed : 1 = false;
     bool past_deadline : 1 = false;
     bool troubled : 1 = false;
+    bool elsewhere : 1 = false;  // another controller manages it
     bool linked : 1 = false;
 
     [[nodiscard]] bool terminal() const { return complete || failed; }

@@ -70,6 +70,7 @@ const projection& projector::train_job(const object_view& object, const train_jo
     out_.spec = object.spec;
     if (const auto count = find_text(object.annotations, names::num_proc_annotation)) out_.extra = count->raw;
     out_.managed_by = parts.managed_by.raw;
+    out_.elsewhere = !parts.managed_by.empty() && !parts.managed_by.is(names::managed_by_self);
     out_.deadline_seconds = parts.active_deadline_seconds;
     out_.ttl_seconds = parts.ttl_seconds;
     out_.suspend = parts.suspend;

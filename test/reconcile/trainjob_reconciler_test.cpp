@@ -490,6 +490,19 @@ TEST_F(trainjob_reconciler_test, who_does_not_lead_sends_nothing) {
 TEST_F(trainjob_reconciler_test, jobs_of_other_controllers_are_not_touched) {
     begin(torch_runtime, "  managedBy: kueue.x-k8s.io/multikueue\n");
     EXPECT_THAT(w.taken(), IsEmpty());
+    // Nor when they have ended: not their counts, not what they own.
+    w.apply_yaml(R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"job","namespace":"ns",
+        "ownerReferences":[{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job",
+        "uid":"11111111-0000-4000-8000-000000000001","controller":true}]},"spec":{},
+        "status":{"replicatedJobsStatus":[{"name":"node","active":1}]}})");
+    for (const char* type : {"Complete", "Failed"}) {
+        w.patch(job, R"({"status":{"conditions":[{"type":")" + std::string(type) +
+                         R"(","status":"True","reason":"DeadlineExceeded","message":"m",
+                         "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
+        w.settle();
+        EXPECT_THAT(w.taken(), IsEmpty()) << type;
+    }
+    EXPECT_TRUE(w.objects.contains(set));
 }
 
 TEST_F(trainjob_reconciler_test, a_job_that_the_garbage_collector_takes_gets_no_new_children) {

@@ -117,7 +117,7 @@ TEST_F(stores, keep_what_was_decoded) {
     ASSERT_NE(b, nullptr);
     EXPECT_TRUE(b->spec().starts_with(R"({"managedBy":)"));
     EXPECT_TRUE(b->spec().ends_with(R"("memory":"32Gi"}}}})"));
-    EXPECT_EQ(texts.view(b->managed_by), "trainer.kubeflow.org/trainjob-controller");
+    EXPECT_FALSE(r->elsewhere);
     ASSERT_EQ(b->conditions().size(), 1U);
     EXPECT_EQ(texts.view(b->conditions()[0].type), "Suspended");
     EXPECT_EQ(texts.view(b->conditions()[0].reason), "Suspended");
