@@ -23,11 +23,13 @@ struct trainjob_reconciler::attempt {
     std::uint64_t status_print = 0;  // what its status looked like then
     std::uint32_t stirred = 0;
     std::optional<api::job_set> set{};
+    std::shared_ptr<const ended_set> end{};  // what `set` is made of, if it has left the store
     compiled runtime{};  // of the snapshot, or to become it
     runtime::status_outcome next{};
     std::optional<std::pair<std::string, std::string>> trouble{};
     std::chrono::nanoseconds pause{0};                   // a repair has to wait that long
     std::optional<std::chrono::nanoseconds> kept_for{};  // a finished job is to go after that
+    bool outdated = false;                               // the job is not as it was when this run began
     bool applied_set = false;
     bool made_set = false;  // there was no JobSet before
     bool lifecycle = false;

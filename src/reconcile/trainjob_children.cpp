@@ -19,10 +19,10 @@ std::unexpected<base::error> gone() {
 
 awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     if (!must_plan(*a)) co_return base::result<>{};
-    if (a->job.meta.deleting()) {
-        const auto collected = co_await is_being_collected(a);
-        if (!collected) co_return base::fail(collected.error());
-        if (*collected) co_return base::result<>{};
+    if (had_set(*a) || a->job.meta.deleting()) {
+        const auto wanted = co_await wants_children_still(a);
+        if (!wanted) co_return base::fail(wanted.error());
+        if (!*wanted) co_return base::result<>{};
     }
     if (auto found = co_await find_runtime(a); !found) co_return found;
     auto steps = plan(*a);
@@ -30,9 +30,24 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     diff(*a, *steps);
     for (step& s : *steps) {
         if (s.so) continue;
+        if (!is_there(*a)) co_return gone();
         if (auto done = co_await apply(a, std::move(s.object)); !done) co_return done;
     }
     co_return base::result<>{};
+}
+
+// There is no JobSet, but a snapshot, which is made right before it.
+bool trainjob_reconciler::had_set(const attempt& a) const {
+    const auto* const snapshot =
+        all_.find(watch::kind::config_map, a.job.meta.ns, runtime::child_name(a.job, names::snapshot_suffix));
+    return !a.set && snapshot != nullptr && snapshot->owner == memories_.at(a.key).job;
+}
+
+// A namesake is another job.
+bool trainjob_reconciler::is_there(const attempt& a) const {
+    const job_records now = find_records(all_, a.key);
+    const auto memory = memories_.find(a.key);
+    return now.job != nullptr && memory != memories_.end() && memory->second.job == now.job->id;
 }
 
 // A snapshot is read once per version; who made it knows what it holds.
@@ -65,8 +80,8 @@ awaitable<base::result<>> trainjob_reconciler::find_runtime(attempt* a) {
 
 base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(attempt& a) {
     const stage_timer timer(timings_, stage::plan);
+    if (!is_there(a)) return gone();
     const job_records seen = find_records(all_, a.key);
-    if (seen.job == nullptr || !memories_.contains(a.key)) return gone();
     a.set.reset();
     if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
     const auto children = find_children(a.memory, all_, seen);
@@ -135,17 +150,22 @@ void trainjob_reconciler::remember(attempt& a, const runtime::object& object, st
     child.left = body != nullptr && store.get(*at)->version == version ? body->spec_print : 0;
 }
 
-// The garbage collector takes the children of a job that is deleted in the foreground before the job, and sets those of
-// an orphaning one free: none may come after.
-awaitable<base::result<bool>> trainjob_reconciler::is_being_collected(const attempt* a) {
+// Asked of the API server itself. The garbage collector takes the children of a job that is deleted in the foreground
+// before the job, and sets those of an orphaning one free: none may come after. And a JobSet that was there once is only
+// made again for a job that has not ended, which its events may not have told yet: after a change of leaders, say.
+awaitable<base::result<bool>> trainjob_reconciler::wants_children_still(attempt* a) {
     const auto answer = co_await api_.get(a->at(names::train_job, a->job.meta.name));
     if (!answer) {
-        if (answer.error().http_status == 404) co_return true;
+        if (answer.error().http_status == 404) co_return false;
         co_return base::fail(answer.error());
     }
     watch::object_view job;
     if (auto read = watch::decode_object(*answer, job); !read) co_return base::fail(read.error());
-    co_return watch::has_text(job.finalizers, "foregroundDeletion") || watch::has_text(job.finalizers, "orphan");
+    all_.note(watch::kind::train_job, *answer);
+    const job_records now = find_records(all_, a->key);
+    a->outdated = now.job == nullptr || now.job->version != a->version;
+    if (a->outdated) co_return false;
+    co_return !watch::has_text(job.finalizers, "foregroundDeletion") && !watch::has_text(job.finalizers, "orphan");
 }
 
 }  // namespace cotrain::reconcile

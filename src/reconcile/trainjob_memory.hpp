@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <vector>
 
+#include "api/arena.hpp"
+#include "api/jobset.hpp"
 #include "reconcile/delay_queue.hpp"
 #include "reconcile/readiness.hpp"
 #include "runtime/compiled_runtime.hpp"
@@ -60,6 +62,14 @@ struct job_memory {
     }
 };
 
+// A JobSet that had ended and went (its time to live may be 0) before its TrainJob said so.
+struct ended_set {
+    api::arena memory{};
+    watch::uid job{};
+    api::job_set set{};
+};
+
+using ended_sets = std::unordered_map<watch::text_id, std::shared_ptr<const ended_set>>;
 using job_memories = std::unordered_map<watch::text_id, job_memory>;
 
 }  // namespace cotrain::reconcile

@@ -63,6 +63,16 @@ void trainjob_reconciler::forget(watch::text_id key) {
     look_closer_.erase(key);
 }
 
+void trainjob_reconciler::set_leaves(const watch::object_record& set) {
+    const job_records seen = find_records(all_, set.key);
+    if (seen.set != &set || seen.set_body == nullptr || !set.terminal()) return;
+    if (seen.job == nullptr || !seen.owns_set() || seen.job->terminal()) return;
+    auto kept = std::make_shared<ended_set>();
+    kept->job = seen.job->id;
+    kept->set = stored_job_set(kept->memory, all_, seen, {});
+    ends_.insert_or_assign(set.key, std::move(kept));
+}
+
 awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
     if (!api_.leading()) co_return outcome::done();  // who leads next begins with all jobs
     const job_records seen = find_records(all_, k.name);
@@ -90,7 +100,7 @@ awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
     }
     if (!made && made.error().code == base::errc::canceled) co_return outcome::done();
     if (!made) report(a, made.error(), failures);
-    if (!still_as_seen(a)) co_return outcome::again_after({});
+    if (a.outdated || !still_as_seen(a)) co_return outcome::again_after({});
     base::result<> ended = co_await write_status(&a);
     if (ended) time_readiness(a);
     if (ended && a.next.finished) ended = co_await end_children(k.name);
@@ -144,11 +154,17 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen) {
         a.unreadable->reason = "InvalidTrainJob";
         a.job = bare_job(a.memory, all_, seen);
     }
-    if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
+    if (seen.set != nullptr) {
+        a.set = stored_job_set(a.memory, all_, seen, a.job.status);
+    } else if (const auto end = ends_.find(seen.key); end != ends_.end() && end->second->job == seen.job->id) {
+        a.end = end->second;
+        a.set = a.end->set;
+    }
 }
 
 // What came in meanwhile may have undone what this run found or made.
 void trainjob_reconciler::settle(const attempt& a) {
+    ends_.erase(a.key);
     const auto known = memories_.find(a.key);
     if (known == memories_.end()) return;
     const job_records now = find_records(all_, a.key);

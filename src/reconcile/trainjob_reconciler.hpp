@@ -41,7 +41,7 @@ struct trainjob_counts {
 };
 
 // Decides from the stores alone and sends only what is not so. GETs are rare: a snapshot once per version, when a plan
-// needs it; a finished job that somebody edited; a job in deletion, before a child is made for it.
+// needs it; a finished job that somebody edited; a job in deletion, before a child is made for it, and one whose JobSet went; a job that others just wrote to.
 class trainjob_reconciler {
    public:
     trainjob_reconciler(cluster& all, remote& api, plugins::builtin framework, surroundings with, base::logger& log);
@@ -53,6 +53,10 @@ class trainjob_reconciler {
     void stir(watch::text_id key, bool closer = false);
     // Plan again, though nothing of the job itself has changed.
     void reconsider(watch::text_id key);
+    // A JobSet is about to leave the store. How it ended counts, though nobody has written it down yet.
+    void set_leaves(const watch::object_record& set);
+    // The job left the store, or says itself how it ended.
+    void forget_end(watch::text_id key) { ends_.erase(key); }
     void tell_normal_events(bool wanted) { with_.normal_events = wanted; }
     // The job left the store.
     void forget(watch::text_id key);
@@ -87,11 +91,13 @@ class trainjob_reconciler {
 
     // trainjob_children.cpp: planning and applying.
     [[nodiscard]] awaitable<base::result<>> make_children(attempt* a);
+    [[nodiscard]] bool had_set(const attempt& a) const;
+    [[nodiscard]] bool is_there(const attempt& a) const;
     [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
     [[nodiscard]] awaitable<base::result<>> apply(attempt* a, runtime::object object);
     [[nodiscard]] awaitable<base::result<std::string>> keep_templates(attempt* a, const runtime::object* wanted,
                                                                       base::error why);
-    [[nodiscard]] awaitable<base::result<bool>> is_being_collected(const attempt* a);
+    [[nodiscard]] awaitable<base::result<bool>> wants_children_still(attempt* a);
     [[nodiscard]] base::result<std::vector<step>> plan(attempt& a);
     void remember(attempt& a, const runtime::object& object, std::uint64_t version);
 
@@ -116,6 +122,7 @@ class trainjob_reconciler {
     base::logger& log_;
     runtime_cache runtimes_;
     job_memories memories_;
+    ended_sets ends_;
     std::unordered_set<watch::text_id> look_closer_;
     stage_histograms timings_{};
     trainjob_counts counts_;

@@ -32,6 +32,7 @@ void trainjob_wakes::job(watch::text_id key, work how) {
 }
 
 void trainjob_wakes::changed(const watch::object_change& what) {
+    if (what.of == kind::train_job && what.object->terminal()) jobs_.forget_end(what.object->key);
     if (!leads_) return;
     switch (what.of) {
         case kind::train_job: return job_changed(what);
@@ -45,7 +46,10 @@ void trainjob_wakes::changed(const watch::object_change& what) {
     owner_of(what.of, *what.object);
 }
 
+// Who follows remembers ends as well: the leader may die before it has written them down.
 void trainjob_wakes::removed(kind of, const watch::object_record& last) {
+    if (of == kind::job_set) jobs_.set_leaves(last);
+    if (of == kind::train_job) jobs_.forget_end(last.key);
     if (!leads_) return;
     if (of == kind::train_job) {
         job(last.key, urgency(of));

@@ -12,7 +12,7 @@
 
 namespace cotrain::reconcile {
 
-// Keys of TrainJobs have kind 0 here, those of runtimes their watch::kind. Who does not lead notes nothing: the first
+// Keys of TrainJobs have kind 0 here, those of runtimes their watch::kind. Who does not lead wakes nobody: the first
 // wake_all() begins its term.
 class trainjob_wakes final : public watch::listener {
    public:

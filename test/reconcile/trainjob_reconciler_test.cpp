@@ -109,6 +109,84 @@ TEST_F(trainjob_reconciler_test, a_finished_job_never_starts_again) {
     EXPECT_EQ(w.condition("Failed"), "True");
 }
 
+constexpr auto completed = R"({"status":{"replicatedJobsStatus":[{"name":"node","succeeded":2}],"conditions":[
+    {"type":"Completed","status":"True","reason":"R","message":"m","lastTransitionTime":"2026-01-01T01:00:00Z"}]}})";
+
+TEST_F(trainjob_reconciler_test, a_job_set_that_ended_and_went_before_anybody_looked_is_not_made_again) {
+    begin();
+    w.taken();
+    w.patch(set, completed);
+    w.erase(set);
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+    EXPECT_EQ(w.condition("Complete", "lastTransitionTime"), "2026-01-01T01:00:00Z");
+    EXPECT_THAT(w.objects[job], HasSubstr("\"succeeded\":2"));
+}
+
+TEST_F(trainjob_reconciler_test, who_follows_remembers_an_end_that_the_leader_did_not_write_down) {
+    begin();
+    w.restart(false);
+    w.taken();
+    w.patch(set, completed);
+    w.erase(set);
+    w.settle();
+    EXPECT_THAT(w.taken(), IsEmpty());
+    w.leads = true;
+    w.waker->wake_all();
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
+// Two watches: that of TrainJobs is behind when another replica takes over, that of JobSets is not.
+TEST_F(trainjob_reconciler_test, a_stale_store_does_not_make_a_job_set_again) {
+    begin();
+    w.taken();
+    w.erase(set);
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job", "apply JobSet ns/job"));
+    w.patch(job, R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"DeadlineExceeded","message":"m",
+                     "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
+    w.hold_back(job);
+    w.erase(set);
+    w.restart();
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job"));
+    EXPECT_EQ(w.condition("Failed", "reason"), "DeadlineExceeded");
+    EXPECT_FALSE(w.objects.contains(set));
+}
+
+TEST_F(trainjob_reconciler_test, a_job_that_is_replaced_meanwhile_gets_no_more_children) {
+    w.apply_yaml(mpi_runtime);
+    w.apply_yaml(train_job());
+    w.on_apply = [this] {
+        w.on_apply = nullptr;
+        w.erase(job);
+        w.apply_yaml(train_job("", "11111111-0000-4000-8000-000000000002"));
+        w.deliver();
+    };
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-runtime-snapshot", "patch TrainJob ns/job/status"));
+    w.erase(snapshot);  // as the garbage collector does
+    w.settle();
+    EXPECT_THAT(w.objects[set], HasSubstr("11111111-0000-4000-8000-000000000002"));
+}
+
+// The end of a namesake is none.
+TEST_F(trainjob_reconciler_test, an_end_belongs_to_one_job) {
+    begin();
+    w.patch(set, R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"R","message":"m",
+                     "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
+    w.erase(set);
+    w.erase(snapshot);
+    w.erase(job);
+    w.apply_yaml(train_job("", "11111111-0000-4000-8000-000000000002"));
+    w.settle();
+    EXPECT_EQ(w.condition("Failed"), "-");
+    EXPECT_TRUE(w.objects.contains(set));
+}
+
 TEST_F(trainjob_reconciler_test, a_restart_with_unchanged_jobs_writes_nothing) {
     for (const auto runtime : {torch_runtime, mpi_runtime}) {
         for (const std::string_view more : {"", "  suspend: true\n"}) {
@@ -478,7 +556,7 @@ TEST_F(trainjob_reconciler_test, a_failure_that_others_wrote_while_the_job_set_r
                      "lastTransitionTime":"2031-02-03T04:05:06Z"}]}})");
     w.settle();
     EXPECT_EQ(w.condition("Failed"), "-");
-    EXPECT_EQ(w.last.kind, outcome::what::again_after);
+    EXPECT_EQ(w.last.kind, outcome::what::done) << "it was looked at once more, as a job that goes on";
 }
 
 TEST_F(trainjob_reconciler_test, who_does_not_lead_sends_nothing) {
@@ -513,6 +591,7 @@ TEST_F(trainjob_reconciler_test, a_job_that_the_garbage_collector_takes_gets_no_
     EXPECT_FALSE(w.objects.contains(set));
     // Another finalizer holds it: it is still a job.
     w.patch(job, R"({"metadata":{"finalizers":["f.test/hold"],"labels":{"a":"b"}}})");
+    w.deliver();
     w.reconciler->reconsider(w.texts.find("ns/job"));
     static_cast<void>(w.run_job());
     EXPECT_TRUE(w.objects.contains(set));

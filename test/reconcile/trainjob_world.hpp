@@ -42,7 +42,7 @@ class trainjob_world final : public remote {
     }
 
     // A new process over the same cluster: nothing is remembered.
-    void restart() {
+    void restart(bool lead = true) {
         surroundings with{.wall = [this] { return now; },
                           .steady = [this] { return moment(now.time_since_epoch()); },
                           .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
@@ -53,7 +53,8 @@ class trainjob_world final : public remote {
         waker = std::make_unique<trainjob_wakes>(
             *known, *reconciler, [this](key k, work) { queue.push_back(k); }, [](key, work) {});
         for (const watch::kind k : watch::all_kinds()) waker->synced(k);
-        waker->wake_all();
+        leads = lead;
+        if (lead) waker->wake_all();
         queue.clear();
     }
 
@@ -75,6 +76,10 @@ class trainjob_world final : public remote {
         const std::string before = objects.at(label);
         objects.erase(label);
         pending_.push_back({label, with_version(before), true});
+    }
+    // Its events are lost on the way.
+    void hold_back(const std::string& label) {
+        std::erase_if(pending_, [&label](const event& e) { return e.label == label; });
     }
     // Events reach the stores.
     void deliver() {
