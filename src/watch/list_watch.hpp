@@ -37,7 +37,7 @@ struct list_watch_options {
     std::uint32_t page_items = 500;
     std::chrono::seconds watch_timeout{290};  // asked for, times a random factor in [1, 2)
     std::chrono::seconds close_grace{30};     // beyond which a server that should have closed counts as gone
-    std::chrono::seconds initial_idle{60};    // silence while the initial state streams in
+    std::chrono::milliseconds initial_idle{60'000};  // silence while the initial state streams in
     std::chrono::seconds initial_max{180};    // until its end has to be there
     std::chrono::seconds retry_after_max{60};
     std::chrono::milliseconds missing_wait_max{5'000};  // a kind that was missing is noticed within this

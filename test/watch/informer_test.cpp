@@ -171,6 +171,20 @@ TEST(informer, gives_up_an_initial_state_that_stays_silent) {
     });
 }
 
+// The end of the initial state is there when the process wakes up, and so is the moment to give it up.
+TEST(informer, outlives_being_stopped) {
+    step first = streams({line("ADDED", object("a", 1)), bookmark(5, true)}, end::held);
+    first.frozen = 60ms;
+    scripted s(kind::limit_range, {std::move(first), answer(200, page(8, {object("b", 2)}))});
+    s.options.timing.initial_idle = 50ms;
+    s.run([](scripted& t, informer& watcher) -> awaitable<void> {
+        EXPECT_TRUE(co_await watcher.synced());
+        co_await t.requests(3);
+        EXPECT_EQ(t.listener.lines.back(), "LimitRange synced");
+        EXPECT_EQ(t.store.size(), 1U);
+    });
+}
+
 TEST(informer, asks_for_no_more_than_metadata_of_secrets) {
     scripted s(
         kind::secret,

@@ -17,6 +17,7 @@ struct step {
     int status = 200;
     std::vector<std::string> pieces{};
     end how = end::whole;
+    std::chrono::milliseconds frozen{0};  // nothing runs for that long then, as if the process had been stopped
 };
 
 inline step answer(int status, std::string body) { return {status, {std::move(body)}, step::end::whole}; }
@@ -113,6 +114,8 @@ class scripted {
         in.begin(todo.status, {});
         for (const std::string& piece : todo.pieces)
             if (!co_await in.write(piece)) co_return;
+        for (const auto due = std::chrono::steady_clock::now() + todo.frozen; std::chrono::steady_clock::now() < due;) {
+        }
         if (todo.how == step::end::clean) in.finish();
         if (todo.how == step::end::held) co_await in.until_gone();
     }
