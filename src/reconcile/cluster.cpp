@@ -1,8 +1,6 @@
 // Stores and the way into them for answers to writes.
 #include "reconcile/cluster.hpp"
 
-#include <charconv>
-
 #include "watch/finished.hpp"
 
 namespace cotrain::reconcile {
@@ -40,10 +38,8 @@ std::uint64_t cluster::note(watch::kind of, std::string_view object) {
     watch::intake& in = *intakes_[static_cast<std::size_t>(of)];
     watch::object_view seen;
     if (!watch::decode_object(object, seen, in.parts())) return 0;
-    const std::string_view text = seen.resource_version.raw;
-    std::uint64_t version = 0;
-    std::from_chars(text.data(), text.data() + text.size(), version);
-    if (version != 0 && (!progress_ || version > progress_(of))) in.upsert(seen);
+    const std::uint64_t version = watch::version_number(seen.resource_version.raw);
+    if (version != 0 && (!progress_ || version > progress_(of))) in.upsert(seen, false);
     return version;
 }
 

@@ -199,7 +199,7 @@ void informer::become(state s) {
 void informer::completed() {
     logged_ = restart_reason::ended;
     become(state::synced);
-    intake_.end_picture();
+    intake_.end_picture(machine_.resource_version());
 }
 
 void informer::restarted() {

@@ -16,6 +16,8 @@ namespace names = api::names;
 constexpr std::array child_suffixes{names::snapshot_suffix,        names::ssh_auth_suffix,   names::hostfile_suffix,
                                     names::flux_entrypoint_suffix, names::flux_curve_suffix, names::tls_config_suffix};
 
+constexpr std::uint64_t newest = ~std::uint64_t{0};
+
 }  // namespace
 
 bool has_child_name(std::string_view name) {
@@ -70,7 +72,7 @@ const projection* intake::project(const object_view& object) {
     return nullptr;
 }
 
-void intake::upsert(const object_view& object) {
+void intake::upsert(const object_view& object, bool shown) {
     const auto known = store_.find(object.ns.raw, object.name.raw);
     const projection* const p = project(object);
     if (p == nullptr) {
@@ -88,7 +90,7 @@ void intake::upsert(const object_view& object) {
             texts_.retain(group);
         }
     }
-    const auto [at, changes] = store_.upsert(*p);
+    const auto [at, changes] = store_.upsert(*p, shown);
     if (changes != nothing) {
         if (parts_ != nullptr && parts_->failure()) complain(object);
         const object_record* const now = store_.get(at);
@@ -113,18 +115,19 @@ void intake::drop(handle h) {
     store_.remove(h);
 }
 
-std::size_t intake::sweep() {
-    return store_.sweep([this](const object_record& gone) { to_.removed(of_, gone); });
+void intake::sweep(std::uint64_t picture) {
+    store_.sweep([this](const object_record& gone) { to_.removed(of_, gone); }, picture);
 }
 
-void intake::end_picture() {
-    sweep();
+void intake::end_picture(std::string_view version) {
+    const std::uint64_t number = version_number(version);
+    sweep(number == 0 ? newest : number);
     to_.synced(of_);
 }
 
 void intake::vanish() {
     store_.begin_picture();
-    sweep();
+    sweep(newest);
     to_.missing(of_);
 }
 

@@ -26,13 +26,13 @@ class intake {
 
     // What reads the parts of objects of this kind; null where none is looked into.
     [[nodiscard]] part_reader* parts() { return parts_; }
-    // An object as parts() has just read it.
-    void upsert(const object_view& object);
+    // An object as parts() has just read it. `shown`: see object_store.
+    void upsert(const object_view& object, bool shown = true);
     void remove(const object_view& object);
 
-    // What is not upserted between the two is gone.
+    // What is not shown between the two is gone, unless it is newer than the picture, which is of that version.
     void begin_picture() { store_.begin_picture(); }
-    void end_picture();
+    void end_picture(std::string_view version);
     // The kind itself is gone.
     void vanish();
 
@@ -45,7 +45,7 @@ class intake {
     // The TrainJob that controls it, if it is known.
     [[nodiscard]] const object_record* owner_of(const projection& p) const;
     void drop(handle h);
-    std::size_t sweep();
+    void sweep(std::uint64_t picture);
     void complain(const object_view& object);
 
     kind of_;

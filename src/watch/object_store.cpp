@@ -7,18 +7,18 @@ namespace cotrain::watch {
 
 namespace {
 
-std::uint64_t version_number(std::string_view text) {
-    std::uint64_t n = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
-    return error == std::errc{} && end == text.data() + text.size() ? n : 0;
-}
-
 std::uint64_t whole_print(const prints& p) {
     const std::uint64_t both[] = {p.spec, p.status};
     return hash_bytes({reinterpret_cast<const char*>(both), sizeof both});
 }
 
 }  // namespace
+
+std::uint64_t version_number(std::string_view text) {
+    std::uint64_t n = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+    return error == std::errc{} && end == text.data() + text.size() ? n : 0;
+}
 
 void write_key(std::string& out, std::string_view ns, std::string_view name) {
     out.assign(ns).append("/").append(name);
@@ -47,16 +47,16 @@ std::uint32_t object_store::new_slot() {
     return slots_++;
 }
 
-object_store::outcome object_store::upsert(const projection& p) {
+object_store::outcome object_store::upsert(const projection& p, bool shown) {
     const prints seen = prints_of(p);
     const auto known = find(p.ns, p.name);
-    if (!known) return insert(p, seen);
+    if (!known) return insert(p, seen, shown);
     object_record& r = at(known->slot);
-    r.epoch = epoch_;
+    if (shown) r.epoch = epoch_;
     if (outdated(r, p.resource_version)) return {*known, nothing};
     if (!p.uid.empty() && find_uid(texts_, p.uid) != r.id) {
         remove(*known);
-        outcome fresh = insert(p, seen);
+        outcome fresh = insert(p, seen, shown);
         fresh.changes |= replaced;
         return fresh;
     }
@@ -78,7 +78,7 @@ bool object_store::outdated(const object_record& known, std::string_view version
     return number != 0 && number < known.version;
 }
 
-object_store::outcome object_store::insert(const projection& p, const prints& seen) {
+object_store::outcome object_store::insert(const projection& p, const prints& seen, bool shown) {
     const std::uint32_t s = new_slot();
     object_record& r = at(s);
     const std::uint32_t generation = r.generation;
@@ -86,7 +86,7 @@ object_store::outcome object_store::insert(const projection& p, const prints& se
     r.generation = generation;
     r.used = true;
     r.collapsed = true;  // until there is a body
-    r.epoch = epoch_;
+    r.epoch = shown ? epoch_ : static_cast<std::uint16_t>(epoch_ - 1);
     write_key(scratch_, p.ns, p.name);
     r.key = texts_.intern(scratch_);
     r.id = make_uid(texts_, p.uid);

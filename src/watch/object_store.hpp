@@ -80,8 +80,9 @@ class object_store {
         handle at;
         std::uint8_t changes = nothing;
     };
-    // Takes an object in. One that is older than what is known of the same object only counts as seen.
-    outcome upsert(const projection& p);
+    // Takes an object in. One that is older than what is known of the same object only counts as seen. `shown`: by the
+    // picture that is under way, if one is; an answer to a write of ours is not.
+    outcome upsert(const projection& p, bool shown = true);
     // Whether a record is newer than that resourceVersion, so that upsert() would change nothing.
     [[nodiscard]] static bool outdated(const object_record& known, std::string_view version);
     // The object is gone; false if it is not here, or a namesake is.
@@ -90,14 +91,15 @@ class object_store {
     // Keeps of a finished object only what its record holds. An upsert of the same state leaves it so.
     void collapse(handle h);
 
-    // A new picture begins: what is not upserted from now on is gone when it is complete.
+    // A new picture begins: what is not shown from now on is gone when it is complete.
     void begin_picture();
-    // Removes what the picture did not show. `gone` is called with each key and record before it goes.
+    // Removes what the picture did not show, but for what is newer than the picture. `gone` is called with each key and
+    // record before it goes.
     template <class F>
-    std::size_t sweep(F gone) {
+    std::size_t sweep(F gone, std::uint64_t picture = ~std::uint64_t{0}) {
         std::size_t count = 0;
         for (std::uint32_t s = 0; s < slots_; ++s) {
-            if (!at(s).used || at(s).epoch == epoch_) continue;
+            if (!at(s).used || at(s).epoch == epoch_ || at(s).version > picture) continue;
             gone(std::as_const(at(s)));
             remove(handle{s, at(s).generation});
             ++count;
@@ -149,7 +151,7 @@ class object_store {
     [[nodiscard]] by_key key_of() const { return {this}; }
     [[nodiscard]] by_group group_of() const { return {this}; }
     [[nodiscard]] std::uint32_t new_slot();
-    outcome insert(const projection& p, const prints& seen);
+    outcome insert(const projection& p, const prints& seen, bool shown);
     void fill(std::uint32_t s, const projection& p, const prints& seen);
     void move_to_group(std::uint32_t s, const projection& p);
     void free_body(object_record& r);
@@ -167,6 +169,8 @@ class object_store {
     mutable std::string scratch_;  // a key being looked up: finding allocates nothing
 };
 
+// A resourceVersion as a number; 0: it is none.
+[[nodiscard]] std::uint64_t version_number(std::string_view text);
 // "namespace/name"; of cluster-wide objects "/name".
 void write_key(std::string& out, std::string_view ns, std::string_view name);
 // The group of TrainJobs that use a runtime: "ClusterTrainingRuntime//name" or "TrainingRuntime/ns/name".

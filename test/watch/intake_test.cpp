@@ -83,12 +83,29 @@ TEST(intake, finds_what_a_whole_picture_does_not_show) {
     t.in.begin_picture();
     t.take(plain("b", "u-2", 2));
     t.take(plain("c", "u-3", 3));
-    t.in.end_picture();
+    t.in.end_picture("9");
     EXPECT_THAT(t.said(), ElementsAre("LimitRange ns/c changed added", "LimitRange ns/a removed", "LimitRange synced"));
     t.in.vanish();
     EXPECT_THAT(t.said(), testing::UnorderedElementsAre("LimitRange ns/b removed", "LimitRange ns/c removed",
                                                         "LimitRange missing"));
     EXPECT_EQ(t.store.size(), 0U);
+}
+
+// Answers to our own writes, which a picture overtakes or comes before.
+TEST(intake, judges_what_a_picture_did_not_show_by_its_version) {
+    taking t(kind::limit_range);
+    t.in.begin_picture();
+    t.take(plain("shown", "u-1", 1));
+    for (const auto& [name, version] : {std::pair{"gone", 7}, {"newer", 20}}) {
+        object_view view;
+        const std::string text = plain(name, name, version);
+        ASSERT_TRUE(decode_object(text, view));
+        t.in.upsert(view, false);
+    }
+    t.said();
+    t.in.end_picture("10");
+    EXPECT_THAT(t.said(), ElementsAre("LimitRange ns/gone removed", "LimitRange synced"));
+    EXPECT_EQ(t.store.size(), 2U);
 }
 
 TEST(intake, keeps_no_body_of_job_sets_of_which_nothing_is_wanted) {
