@@ -73,7 +73,7 @@ awaitable<void> controller::work_on(worker* self) {
             const outcome how = co_await reconcile_(run->what, run->failures);
             const auto now = clock::now();
             core_.finish(run->id, how, now);
-            if (core_.next_due() < timer_.expiry()) nudge();
+            if (const auto due = core_.next_due(); due && *due < timer_.expiry()) nudge();
             if (core_.in_flight() == 0 && drained_.waiting()) drained_.notify_later();
             if (now < slice_end) continue;
             co_await asio::post(executor, use_tuple);
