@@ -72,8 +72,9 @@ std::optional<event_write> event_recorder::record(const event_note& what, moment
     std::string identity = identity_of(what, note);
     if (const auto it = by_identity_.find(identity); it != by_identity_.end()) {
         if (now - it->second->last_seen <= event_series_idle) return repeat(*it->second, now, wall);
-        known_.erase(it->second);
+        const auto old = it->second;  // the index refers to what is in it
         by_identity_.erase(it);
+        known_.erase(old);
     }
     if (what.type == event_type::normal && !admit_normal(now)) {
         ++metrics_.dropped;
