@@ -105,7 +105,8 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       cluster_(texts_, stores(), log),
       gate_(api, [this] { return may_write(); }),
       events_(std::make_unique<reconcile::event_sink>(watching_, api, log,
-                                                      std::string(api::names::reporting_controller), host_name())),
+                                                      std::string(api::names::reporting_controller), host_name(),
+                                                      [this] { return lease_time(); })),
       jobs_(cluster_, gate_, framework_of(config_, api), make_surroundings(), log),
       runtimes_(cluster_, gate_, log),
       wakes_(
@@ -133,9 +134,12 @@ bool operator_process::leading() const {
     return working_now_ && !stopping_ && (leader_ == nullptr || leader_->leading());
 }
 
-// No write may be under way when another replica may lead: the rest of the Lease's time is all it gets.
 std::optional<std::chrono::milliseconds> operator_process::may_write() const {
-    if (!working_now_) return std::nullopt;
+    return working_now_ ? lease_time() : std::nullopt;
+}
+
+// No write may be under way when another replica may lead: the rest of the Lease's time is all it gets.
+std::optional<std::chrono::milliseconds> operator_process::lease_time() const {
     if (leader_ == nullptr) return write_time;
     if (!leader_->leading()) return std::nullopt;
     const auto left = leader_->leading_until() - std::chrono::steady_clock::now();

@@ -94,6 +94,7 @@ class operator_process {
     [[nodiscard]] awaitable<void> tidy_up();
     [[nodiscard]] awaitable<void> wind_down();
     [[nodiscard]] awaitable<void> drain();
+    [[nodiscard]] std::optional<std::chrono::milliseconds> lease_time() const;
     [[nodiscard]] std::optional<std::chrono::milliseconds> may_write() const;
     [[nodiscard]] reconcile::surroundings make_surroundings();
     [[nodiscard]] reconcile::cluster::stores stores();

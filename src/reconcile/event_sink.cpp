@@ -1,6 +1,7 @@
 // The queue in front of the API server, and what a refusal means.
 #include "reconcile/event_sink.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "api/names.hpp"
@@ -17,8 +18,12 @@ constexpr kube::resource events{api::names::event.group, api::names::event.versi
 }  // namespace
 
 event_sink::event_sink(base::task_group& owner, kube::client& api, base::logger& log, std::string controller,
-                       std::string instance)
-    : owner_(owner), api_(api), log_(log), recorder_(std::move(controller), std::move(instance)) {}
+                       std::string instance, allowance may_write)
+    : owner_(owner),
+      api_(api),
+      log_(log),
+      recorder_(std::move(controller), std::move(instance)),
+      may_write_(std::move(may_write)) {}
 
 void event_sink::start() { owner_.spawn("event sink", run()); }
 
@@ -47,7 +52,12 @@ awaitable<void> event_sink::run() {
 }
 
 awaitable<void> event_sink::send(event_write what) {
-    const kube::write_options options{.with = {net::priority::write, event_deadline}};
+    const auto time = may_write_ ? may_write_() : std::optional(event_deadline);
+    if (!time) {
+        ++metrics_.dropped;
+        co_return;
+    }
+    const kube::write_options options{.with = {net::priority::write, std::min(event_deadline, *time)}};
     base::result<kube::reply> got;
     if (what.how == event_write::verb::create)
         got = co_await api_.create(events, what.ns, std::move(what.body), options);

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "base/asio.hpp"
@@ -21,15 +23,18 @@ inline constexpr auto event_deadline = std::chrono::milliseconds(5'000);  // of 
 struct event_sink_metrics {
     std::uint64_t sent = 0;
     std::uint64_t failed = 0;   // refused, or not answered in time
-    std::uint64_t dropped = 0;  // there was no room
+    std::uint64_t dropped = 0;  // there was no room, or they were not ours to write
 };
 
 // Lives until its task group has been joined; what waits then is lost.
 class event_sink {
    public:
-    // `controller` is reportingController, `instance` reportingInstance.
+    // How long a write that starts now may take; nothing: none may start, since another replica may lead.
+    using allowance = std::function<std::optional<std::chrono::milliseconds>()>;
+
+    // `controller` is reportingController, `instance` reportingInstance. Without an allowance writes may always start.
     event_sink(base::task_group& owner, kube::client& api, base::logger& log, std::string controller,
-               std::string instance);
+               std::string instance, allowance may_write = {});
 
     void start();
     void post(const event_note& what);
@@ -46,6 +51,7 @@ class event_sink {
     kube::client& api_;
     base::logger& log_;
     event_recorder recorder_;
+    allowance may_write_;
     std::deque<event_write> queue_;
     base::signal filled_;
     event_sink_metrics metrics_;

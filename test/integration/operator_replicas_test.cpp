@@ -31,6 +31,8 @@ leaderElection:
   retryPeriod: 1s
 )";
 
+constexpr double slack_seconds = 2;  // of a busy machine
+
 // The kubeconfig of the run, acting as somebody: so the audit log knows the replicas apart.
 class acting_as {
    public:
@@ -69,7 +71,7 @@ void expect_writes_by_holders_only(std::vector<audit_entry> log) {
     std::string holder;
     int writes = 0;
     for (const audit_entry& e : log) {
-        if (!e.by_operator() || !e.writes() || e.code >= 400 || e.resource == "events") continue;
+        if (!e.by_operator() || !e.writes() || e.code >= 400) continue;
         if (e.is_lease()) {
             holder = e.user;
             continue;
@@ -102,6 +104,7 @@ awaitable<void> take_over(operator_scene* s, std::vector<std::unique_ptr<replica
     EXPECT_TRUE(co_await other.process->said("\"leading\"", std::chrono::seconds(30)));
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     std::printf("takeover after signal %d: %.2f s (leaseDuration 8 s)\n", fault, took.count());
+    EXPECT_LT(took.count(), 8 + slack_seconds) << "the Lease's time, and a read and a write of it";
     co_await s->create_jobs("b-" + std::to_string(round) + "-", 0, 20, torch_job);
     EXPECT_TRUE(co_await s->until_count(kinds::job_set, 40 * (round + 1)));
     if (fault == SIGSTOP) {

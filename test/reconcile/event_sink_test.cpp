@@ -31,13 +31,16 @@ struct sinking {
     }
     using body = awaitable<void> (*)(kube::fake_api&, event_sink&);
     void run(body what) {
-        api.run([what](kube::fake_api& a, kube::client& c) { return around(&a, &c, what); });
+        api.run([this, what](kube::fake_api&, kube::client& c) { return around(this, &c, what); });
     }
+    bool leads = true;
 
    private:
-    static awaitable<void> around(kube::fake_api* a, kube::client* c, body what) {
+    static awaitable<void> around(sinking* self, kube::client* c, body what) {
+        kube::fake_api* const a = &self->api;
         base::task_group tasks(a->loop.get_executor());
-        event_sink sink(tasks, *c, a->log, "trainer-trainjob-controller", "host");
+        event_sink sink(tasks, *c, a->log, "trainer-trainjob-controller", "host",
+                        [self] { return self->leads ? std::optional(event_deadline) : std::nullopt; });
         sink.start();
         co_await what(*a, sink);
         tasks.cancel();
@@ -68,6 +71,18 @@ TEST(event_sink, creates_events_and_counts_repetitions_in_a_series) {
         EXPECT_EQ(a.seen[2].head.method, "POST");
         EXPECT_EQ(sink.recorder().metrics().counted, 3U);
         EXPECT_EQ(sink.metrics().dropped, 0U);
+    });
+}
+
+TEST(event_sink, writes_nothing_while_another_replica_may_lead) {
+    sinking here(kube::answers({{201}}));
+    here.leads = false;
+    here.run([](kube::fake_api& a, event_sink& sink) -> awaitable<void> {
+        sink.post(note("no luck"));
+        while (sink.metrics().dropped + sink.metrics().sent == 0) co_await turn(&a);
+        EXPECT_EQ(sink.metrics().sent, 0U);
+        EXPECT_EQ(sink.waiting(), 0U);
+        EXPECT_EQ(a.seen.size(), 0U);
     });
 }
 
