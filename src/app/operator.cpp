@@ -111,16 +111,18 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       runtimes_(cluster_, gate_, log),
       wakes_(
           cluster_, jobs_, [this](reconcile::key k, reconcile::work how) { job_controller_->add(k, how); },
-          [this](reconcile::key k, reconcile::work how) { runtime_controller_->add(k, how); }),
+          [this](reconcile::key k, reconcile::work how) { controller_of(k).add(k, how); }),
       lookup_(api, cluster_),
       signals_(loop),
       patience_(loop) {
     job_controller_ = std::make_unique<reconcile::controller>(
         working_, [this](reconcile::key k, unsigned failures) { return jobs_.reconcile(k, failures); },
         limits(config_.concurrency.train_job), &holder_);
+    const auto tend_runtime = [this](reconcile::key k, unsigned failures) { return runtimes_.reconcile(k, failures); };
     runtime_controller_ = std::make_unique<reconcile::controller>(
-        working_, [this](reconcile::key k, unsigned failures) { return runtimes_.reconcile(k, failures); },
-        limits(config_.concurrency.training_runtime), &holder_);
+        working_, tend_runtime, limits(config_.concurrency.training_runtime), &holder_);
+    cluster_runtime_controller_ = std::make_unique<reconcile::controller>(
+        working_, tend_runtime, limits(config_.concurrency.cluster_training_runtime), &holder_);
     relay_.to = &wakes_;
     cluster_.follow([this](kind k) {
         const watch::informer* const of = informers_->of(k);
@@ -132,6 +134,11 @@ operator_process::~operator_process() = default;
 
 bool operator_process::leading() const {
     return working_now_ && !stopping_ && (leader_ == nullptr || leader_->leading());
+}
+
+reconcile::controller& operator_process::controller_of(reconcile::key runtime) {
+    const bool cluster_wide = static_cast<kind>(runtime.kind) == kind::cluster_training_runtime;
+    return cluster_wide ? *cluster_runtime_controller_ : *runtime_controller_;
 }
 
 std::optional<std::chrono::milliseconds> operator_process::may_write() const {
@@ -257,6 +264,7 @@ awaitable<void> operator_process::work_when_leading() {
     wakes_.wake_all();
     job_controller_->start();
     runtime_controller_->start();
+    cluster_runtime_controller_->start();
     log_.info("leading", {{"election", leader_ != nullptr}});
     const auto begun = std::chrono::steady_clock::now();
     asio::steady_timer timer(loop_);
@@ -309,6 +317,7 @@ awaitable<void> operator_process::wind_down() {
 awaitable<void> operator_process::drain() {
     co_await job_controller_->drain();
     co_await runtime_controller_->drain();
+    co_await cluster_runtime_controller_->drain();
     drained_ = true;
     patience_.cancel();
 }
@@ -326,6 +335,7 @@ void operator_process::reload() {
     api_.set_limit(request_limit(config_.client));
     job_controller_->set_in_flight_max(limits(config_.concurrency.train_job).in_flight_max);
     runtime_controller_->set_in_flight_max(limits(config_.concurrency.training_runtime).in_flight_max);
+    cluster_runtime_controller_->set_in_flight_max(limits(config_.concurrency.cluster_training_runtime).in_flight_max);
     read->warnings = config_.warnings;
     log_.info("the configuration was reloaded",
               {{"events.normal", config_.events.normal},

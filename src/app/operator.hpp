@@ -68,6 +68,9 @@ class operator_process {
     [[nodiscard]] const reconcile::write_gate& writes() const { return gate_; }
     [[nodiscard]] const reconcile::controller_core& train_job_queue() const { return job_controller_->core(); }
     [[nodiscard]] const reconcile::controller_core& runtime_queue() const { return runtime_controller_->core(); }
+    [[nodiscard]] const reconcile::controller_core& cluster_runtime_queue() const {
+        return cluster_runtime_controller_->core();
+    }
 
    private:
     // What a queue knows stays a text.
@@ -96,6 +99,7 @@ class operator_process {
     [[nodiscard]] awaitable<void> drain();
     [[nodiscard]] std::optional<std::chrono::milliseconds> lease_time() const;
     [[nodiscard]] std::optional<std::chrono::milliseconds> may_write() const;
+    [[nodiscard]] reconcile::controller& controller_of(reconcile::key runtime);
     [[nodiscard]] reconcile::surroundings make_surroundings();
     [[nodiscard]] reconcile::cluster::stores stores();
 
@@ -119,6 +123,7 @@ class operator_process {
     reconcile::runtime_reconciler runtimes_;
     std::unique_ptr<reconcile::controller> job_controller_;
     std::unique_ptr<reconcile::controller> runtime_controller_;
+    std::unique_ptr<reconcile::controller> cluster_runtime_controller_;
     reconcile::trainjob_wakes wakes_;
     std::unique_ptr<reconcile::leader> leader_;
     admission_lookup lookup_;

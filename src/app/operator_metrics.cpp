@@ -171,9 +171,10 @@ job_counts count_jobs(const watch::informers& all) {
     return out;
 }
 
-std::array<controller, 2> controllers_of(const operator_process& process) {
+std::array<controller, 3> controllers_of(const operator_process& process) {
     return {controller{"trainjob_controller", &process.train_job_queue()},
-            controller{"trainingruntime_controller", &process.runtime_queue()}};
+            controller{"trainingruntime_controller", &process.runtime_queue()},
+            controller{"clustertrainingruntime_controller", &process.cluster_runtime_queue()}};
 }
 
 }  // namespace

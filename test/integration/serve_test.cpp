@@ -188,7 +188,9 @@ awaitable<void> metrics(operator_scene& s) {
     co_await web.prepare();
     const std::uint16_t port = free_port();
     EXPECT_TRUE(co_await s.start_operator(
-        web.config("metrics: {bindAddress: '127.0.0.1:" + std::to_string(port) + "', authentication: true}\n")));
+        web.config("metrics: {bindAddress: '127.0.0.1:" + std::to_string(port) + "', authentication: true}\n" +
+                   "controller: {groupKindConcurrency: {TrainJob.trainer.kubeflow.org: 3, "
+                   "TrainingRuntime.trainer.kubeflow.org: 4, ClusterTrainingRuntime.trainer.kubeflow.org: 5}}\n")));
     const auto ask = [&](std::string token, std::string path = "/metrics") {
         net::request r;
         r.path = std::move(path);
@@ -220,6 +222,9 @@ awaitable<void> metrics(operator_scene& s) {
     EXPECT_EQ(answer.status, 200) << web.said;
     for (const char* name :
          {"controller_runtime_reconcile_total{controller=\"trainjob_controller\",result=\"success\"}",
+          "controller_runtime_max_concurrent_reconciles{controller=\"trainjob_controller\"} 3",
+          "controller_runtime_max_concurrent_reconciles{controller=\"trainingruntime_controller\"} 4",
+          "controller_runtime_max_concurrent_reconciles{controller=\"clustertrainingruntime_controller\"} 5",
           "workqueue_depth{controller=\"trainjob_controller\",name=\"trainjob_controller\"} 0",
           "rest_client_requests_total{code=\"200\",host=\"127.0.0.1:",
           "leader_election_master_status{name=\"trainer.kubeflow.org\"} 1",
