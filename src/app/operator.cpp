@@ -20,7 +20,8 @@ using namespace std::chrono_literals;
 using watch::kind;
 
 constexpr auto write_time = 30s;        // of one write where no Lease sets the limit
-constexpr auto missing_reminder = 30s;  // between two lines about definitions that are not there
+constexpr std::chrono::milliseconds first_reminder = 1s;     // until a line says that a definition is not there
+constexpr std::chrono::milliseconds missing_reminder = 30s;  // between two such lines
 constexpr auto tidy_pause = 10s;        // between looks whether memory can be given back
 constexpr auto look_pause = 20ms;       // between looks at the queue, at a term's beginning
 constexpr std::string_view default_namespace = "kubeflow-system";
@@ -100,6 +101,7 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       watching_(loop.get_executor()),
       working_(loop.get_executor()),
       draining_(loop.get_executor()),
+      reminder_(loop),
       informers_(
           std::make_unique<watch::informers>(watch::informer_tools{watching_, api, texts_, relay_, random_, log})),
       cluster_(texts_, stores(), log),
@@ -237,12 +239,15 @@ awaitable<void> operator_process::handle_signals() {
     }
 }
 
-// The operator waits for definitions as long as it takes; it says which and where they come from.
+// The operator waits for definitions as long as it takes, also for those that are taken away later; it says which and
+// where they come from.
 awaitable<void> operator_process::tell_missing() {
-    asio::steady_timer timer(loop_);
-    for (auto pause = std::chrono::milliseconds(1s); !informers_->is_ready(); pause = missing_reminder) {
-        timer.expires_after(pause);
-        if (const auto [error] = co_await timer.async_wait(use_tuple); error) co_return;
+    for (auto pause = first_reminder;;) {
+        reminder_.expires_after(pause);
+        const auto [error] = co_await reminder_.async_wait(use_tuple);
+        if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none) co_return;
+        pause = error ? first_reminder : missing_reminder;
+        if (error) continue;  // one is missing now: others may be, too
         for (const kind k : informers_->missing()) {
             const auto& of = watch::info_of(k).of;
             log_.warn("waiting for a definition that the cluster does not have",

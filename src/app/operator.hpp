@@ -85,7 +85,12 @@ class operator_process {
         void changed(const watch::object_change& what) override { to->changed(what); }
         void removed(watch::kind of, const watch::object_record& last) override { to->removed(of, last); }
         void synced(watch::kind of) override { to->synced(of); }
-        void missing(watch::kind of) override { to->missing(of); }
+        void missing(watch::kind of) override {
+            to->missing(of);
+            told.cancel();
+        }
+        asio::steady_timer& told;  // somebody will say so
+        explicit relay(asio::steady_timer& timer) : told(timer) {}
     };
 
     void begin();
@@ -114,7 +119,8 @@ class operator_process {
     base::task_group watching_;
     base::task_group working_;
     base::task_group draining_;
-    relay relay_;
+    asio::steady_timer reminder_;  // of definitions that are not there
+    relay relay_{reminder_};
     std::unique_ptr<watch::informers> informers_;
     reconcile::cluster cluster_;
     reconcile::write_gate gate_;

@@ -2,6 +2,7 @@
 #include "reconcile/trainjob_wakes.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "reconcile/runtime_reconciler.hpp"
@@ -23,6 +24,22 @@ bool is_runtime(kind of) { return of == kind::training_runtime || of == kind::cl
 // What a start or a relist brings up at once waits behind what just happened.
 work trainjob_wakes::urgency(kind of) const {
     return live_[static_cast<std::size_t>(of)] ? work::fresh : work::backlog;
+}
+
+void trainjob_wakes::missing(kind of) {
+    live_[static_cast<std::size_t>(of)] = false;
+    gone_[static_cast<std::size_t>(of)] = true;
+}
+
+// A kind that comes back may be what jobs wait for, up to many minutes apart by now.
+void trainjob_wakes::synced(kind of) {
+    live_[static_cast<std::size_t>(of)] = true;
+    if (!std::exchange(gone_[static_cast<std::size_t>(of)], false) || !leads_) return;
+    all_.store(kind::train_job).for_each([&](watch::handle, const watch::object_record& r) {
+        if (!r.troubled || r.terminal()) return;
+        jobs_.reconsider(r.key);
+        wake_job_({.name = r.key, .kind = 0}, work::backlog);
+    });
 }
 
 void trainjob_wakes::job(watch::text_id key, work how) {

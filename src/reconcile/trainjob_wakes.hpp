@@ -23,8 +23,8 @@ class trainjob_wakes final : public watch::listener {
 
     void changed(const watch::object_change& what) override;
     void removed(watch::kind of, const watch::object_record& last) override;
-    void synced(watch::kind of) override { live_[static_cast<std::size_t>(of)] = true; }
-    void missing(watch::kind) override {}
+    void synced(watch::kind of) override;
+    void missing(watch::kind of) override;
 
     // Everything there is: at the start of a term.
     void wake_all();
@@ -44,6 +44,7 @@ class trainjob_wakes final : public watch::listener {
     waker wake_job_;
     waker wake_runtime_;
     std::array<bool, watch::kinds> live_{};
+    std::array<bool, watch::kinds> gone_{};  // the server does not know the kind
     bool leads_ = false;
     std::string scratch_;
 };

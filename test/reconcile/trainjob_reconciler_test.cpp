@@ -309,6 +309,24 @@ TEST_F(trainjob_reconciler_test, children_of_a_deleted_namesake_are_waited_for) 
     EXPECT_THAT(w.objects[set], HasSubstr("11111111-0000-4000-8000-000000000002"));
 }
 
+TEST_F(trainjob_reconciler_test, a_kind_that_is_served_again_wakes_who_failed_without_it) {
+    base::error unknown = base::make_error(base::errc::status, "404 the server could not find the requested resource");
+    unknown.http_status = 404;
+    w.refusals["apply PodGroup.scheduling.x-k8s.io ns/job"] = unknown;
+    w.waker->missing(watch::kind::coscheduling_pod_group);
+    begin(mpi_runtime);
+    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+    w.refusals.clear();
+    w.settle();
+    EXPECT_FALSE(w.objects.contains(set)) << "it waits";
+    w.waker->synced(watch::kind::coscheduling_pod_group);
+    w.settle();
+    EXPECT_TRUE(w.objects.contains(set));
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+    w.waker->synced(watch::kind::coscheduling_pod_group);
+    EXPECT_THAT(w.queue, IsEmpty()) << "a relist is nothing to wait for";
+}
+
 TEST_F(trainjob_reconciler_test, a_missing_runtime_is_waited_for_and_said_only_when_it_does_not_come) {
     w.apply_yaml(train_job());
     w.deliver();
