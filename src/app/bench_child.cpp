@@ -63,15 +63,28 @@ void add_usage(pid_t pid, bench_usage& sum, std::size_t& left) {
     for (pid_t each = 0; children >> each;) add_usage(each, sum, left);
 }
 
+using clock = std::chrono::steady_clock;
+
 // In the child: only calls that are safe after fork.
-[[noreturn]] void become(char* const* words, char* const* environment, int out, pid_t parent) {
+[[noreturn]] void become(char* const* words, char* const* environment, int out, int tell, pid_t parent) {
     ::setpgid(0, 0);
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() != parent) ::_exit(127);
     ::dup2(out, STDOUT_FILENO);
     ::dup2(out, STDERR_FILENO);
-    ::execve("/bin/sh", words, environment);
+    const clock::time_point now = clock::now();
+    if (::write(tell, &now, sizeof now) != sizeof now) ::_exit(127);
+    ::execve(words[0], words, environment);
     ::_exit(127);
+}
+
+// Comes when the child is about to call exec, or has failed before.
+clock::time_point told_time(int from) {
+    clock::time_point when = clock::now();
+    ssize_t got = 0;
+    do got = ::read(from, &when, sizeof when);
+    while (got < 0 && errno == EINTR);
+    return got == sizeof when ? when : clock::now();
 }
 
 std::uint16_t free_port() {
@@ -118,7 +131,9 @@ std::string fill_command(std::string command, std::string_view kubeconfig, std::
     return command;
 }
 
-base::result<std::string> own_command(const std::string& dir) {
+bench_words shell_words(std::string filled_command) { return {"/bin/sh", "-c", std::move(filled_command)}; }
+
+base::result<bench_words> own_words(const std::string& kubeconfig, const std::string& dir) {
     std::error_code error;
     const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
     if (error) return base::fail(base::errc::internal, "/proc/self/exe: " + error.message());
@@ -131,13 +146,12 @@ base::result<std::string> own_command(const std::string& dir) {
                                                        "certManagement: {{enable: false}}\n",
                                                        free_port()));
     if (!done) return base::fail(std::move(done.error()));
-    return shell_quoted(program.string()) + " operator --kubeconfig={kubeconfig} --config={dir}/config.yaml";
+    return bench_words{program.string(), "operator", "--kubeconfig=" + kubeconfig, "--config=" + config};
 }
 
-base::result<std::unique_ptr<bench_child>> bench_child::start(const std::string& command, const std::string& kubeconfig,
+base::result<std::unique_ptr<bench_child>> bench_child::start(bench_words words, const std::string& kubeconfig,
                                                               const std::string& dir) {
     std::string log = dir + "/said";
-    std::vector<std::string> words{"sh", "-c", fill_command(command, kubeconfig, dir)};
     std::vector<std::string> settings{"KUBECONFIG=" + kubeconfig};
     for (char** each = environ; *each != nullptr; ++each)
         if (!std::string_view(*each).starts_with("KUBECONFIG=")) settings.emplace_back(*each);
@@ -150,13 +164,18 @@ base::result<std::unique_ptr<bench_child>> bench_child::start(const std::string&
     const std::vector<char*> argv = pointers(words), environment = pointers(settings);
     const int out = ::open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
     if (out < 0) return base::fail(base::errc::invalid, fmt::format("{}: {}", log, std::strerror(errno)));
+    int tell[2] = {-1, -1};
     const pid_t parent = ::getpid();
-    const pid_t pid = ::fork();
-    if (pid == 0) become(argv.data(), environment.data(), out, parent);
+    const pid_t pid = ::pipe2(tell, O_CLOEXEC) == 0 ? ::fork() : -1;
+    if (pid == 0) become(argv.data(), environment.data(), out, tell[1], parent);
+    const int error = errno;
     ::close(out);
-    if (pid < 0) return base::fail(base::errc::invalid, fmt::format("fork: {}", std::strerror(errno)));
+    if (tell[1] >= 0) ::close(tell[1]);
+    const clock::time_point began = pid > 0 ? told_time(tell[0]) : clock::time_point{};
+    if (tell[0] >= 0) ::close(tell[0]);
+    if (pid < 0) return base::fail(base::errc::invalid, fmt::format("fork: {}", std::strerror(error)));
     ::setpgid(pid, pid);
-    return std::unique_ptr<bench_child>(new bench_child(pid, std::move(log)));
+    return std::unique_ptr<bench_child>(new bench_child(pid, std::move(log), began));
 }
 
 bench_child::~bench_child() {

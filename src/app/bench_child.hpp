@@ -3,8 +3,10 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/asio.hpp"
 #include "base/error.hpp"
@@ -35,19 +37,24 @@ class temporary_directory {
 [[nodiscard]] std::string shell_quoted(std::string_view text);
 // {kubeconfig} and {dir} replaced by quoted paths, {port} by a port that is free.
 [[nodiscard]] std::string fill_command(std::string command, std::string_view kubeconfig, std::string_view dir);
-// The command that runs our operator, with a configuration in `dir` that takes no port that others may want.
-[[nodiscard]] base::result<std::string> own_command(const std::string& dir);
+// A program and what it is called with; the first word is its path.
+using bench_words = std::vector<std::string>;
+[[nodiscard]] bench_words shell_words(std::string filled_command);
+// Those that run our operator, with a configuration in `dir` that takes no port that others may want.
+[[nodiscard]] base::result<bench_words> own_words(const std::string& kubeconfig, const std::string& dir);
 
 class bench_child {
    public:
-    // By sh, in a process group of its own; what it says goes to a file in `dir`. It does not outlive us.
-    [[nodiscard]] static base::result<std::unique_ptr<bench_child>> start(const std::string& command,
+    // In a process group of its own; what it says goes to a file in `dir`. It does not outlive us.
+    [[nodiscard]] static base::result<std::unique_ptr<bench_child>> start(bench_words words,
                                                                           const std::string& kubeconfig,
                                                                           const std::string& dir);
     ~bench_child();
     bench_child(const bench_child&) = delete;
     bench_child& operator=(const bench_child&) = delete;
 
+    // When it called exec: what fork takes grows with our own memory.
+    [[nodiscard]] std::chrono::steady_clock::time_point began() const { return began_; }
     // Of the process and its descendants.
     [[nodiscard]] bench_usage usage() const;
     // Whether it still runs.
@@ -58,10 +65,12 @@ class bench_child {
     [[nodiscard]] awaitable<void> stop();
 
    private:
-    bench_child(pid_t pid, std::string log) : pid_(pid), log_(std::move(log)) {}
+    bench_child(pid_t pid, std::string log, std::chrono::steady_clock::time_point began)
+        : pid_(pid), log_(std::move(log)), began_(began) {}
 
     pid_t pid_;
     std::string log_;
+    std::chrono::steady_clock::time_point began_;
     int status_ = 0;
     bool reaped_ = false;
 };

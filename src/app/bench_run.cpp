@@ -74,19 +74,17 @@ awaitable<base::result<>> bench_run::begin() {
     target_ = options_.kubeconfig.empty() ? make_box_target(loop_, options_, dir_.path(), std::move(events))
                                           : make_live_target(loop_, options_, std::move(events));
     if (auto done = co_await target_->start(); !done) co_return done;
-    std::string command = who_.command;
-    if (command.empty()) {
-        auto own = own_command(dir_.path());
-        if (!own) co_return base::fail(std::move(own.error()));
-        command = std::move(*own);
-    }
+    base::result<bench_words> words = who_.command.empty()
+                                          ? own_words(target_->kubeconfig(), dir_.path())
+                                          : shell_words(fill_command(who_.command, target_->kubeconfig(), dir_.path()));
+    if (!words) co_return base::fail(std::move(words.error()));
     // The first job is there before the controller is.
     jobs_.emplace_back();
     if (auto done = co_await target_->make_job(0); !done) co_return done;
-    exec_ = clock::now();
-    auto made = bench_child::start(command, target_->kubeconfig(), dir_.path());
+    auto made = bench_child::start(std::move(*words), target_->kubeconfig(), dir_.path());
     if (!made) co_return base::fail(std::move(made.error()));
     child_ = std::move(*made);
+    exec_ = child_->began();
     auto done = co_await until(waits_for::job_sets, 1);
     if (done) out_.metrics["start_ms"] = milliseconds(last_seen_ - exec_);
     co_return done;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "app/bench_child.hpp"
 #include "app/bench_plot.hpp"
 
@@ -98,6 +101,27 @@ TEST(bench_plot, puts_points_where_they_belong) {
 
 TEST(bench_child, commands_are_filled_with_quoted_paths) {
     EXPECT_EQ(fill_command("x --k={kubeconfig} {dir}/f", "/a b", "/it's"), "x --k='/a b' '/it'\\''s'/f");
+}
+
+TEST(bench_child, tells_when_exec_was_called) {
+    temporary_directory dir;
+    ASSERT_TRUE(dir.make());
+    const auto before = std::chrono::steady_clock::now();
+    const auto child = bench_child::start(shell_words("exit 3"), "k", dir.path());
+    ASSERT_TRUE(child);
+    EXPECT_GT((*child)->began(), before);
+    EXPECT_LT((*child)->began(), std::chrono::steady_clock::now());
+    while ((*child)->alive()) std::this_thread::yield();
+    EXPECT_EQ((*child)->ending(), "exit code 3");
+}
+
+TEST(bench_child, a_program_that_is_not_there_ends_at_once) {
+    temporary_directory dir;
+    ASSERT_TRUE(dir.make());
+    const auto child = bench_child::start({"/no/such/program"}, "k", dir.path());
+    ASSERT_TRUE(child);
+    while ((*child)->alive()) std::this_thread::yield();
+    EXPECT_EQ((*child)->ending(), "exit code 127");
 }
 
 }  // namespace
