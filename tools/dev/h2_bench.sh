@@ -3,6 +3,7 @@
 # callgrind, its instructions a request. Usage: h2_bench.sh [PAIRS] [REQUESTS]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+. tools/dev/median.sh
 pairs=${1:-12} requests=${2:-200000} streams=90
 client=${COTRAIN_H2_CLIENT:-build/bench/bench/h2_client}
 dir=$(mktemp -d)
@@ -23,28 +24,27 @@ server=$!
 for _ in $(seq 100); do (exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null && break; read -rt 0.05 <> <(:) || true; done
 
 field() { sed -nE "s/.*$1 ([0-9.]+).*/\1/p"; }
+# Without connecting, as ours counts: h2load's own figure begins before.
 theirs() {
   h2load -n "$requests" -c 1 -m $streams -t 1 -d "$dir/body" -H ':method: PATCH' "https://127.0.0.1:$port/index.html" 2>/dev/null |
-    sed -nE 's/^finished in .*, ([0-9.]+) req\/s.*/\1/p'
+    awk -v n="$requests" 'function seconds(t) { return t ~ /us$/ ? t / 1e6 : t ~ /ms$/ ? t / 1e3 : t + 0 }
+      /^finished in/ { whole = n / $4 } /^time for connect:/ { printf "%.0f\n", n / (whole - seconds($4)) }'
 }
 ours() { "$client" --port $port --ca "$dir/crt" --path /index.html --requests "$requests" --streams $streams; }
 
 ours >/dev/null && theirs >/dev/null
 ratios=() ours_rps= theirs_rps= line=
-for _ in $(seq "$pairs"); do
+# Who goes first changes, or whatever drifts would count for one of them.
+for i in $(seq "$pairs"); do
+  ((i % 2)) || line=$(ours)
   theirs_rps=$(theirs)
-  line=$(ours)
+  ((i % 2 == 0)) || line=$(ours)
   ours_rps=$(field rps <<<"$line")
   ratios+=("$(awk -v a="$ours_rps" -v b="$theirs_rps" 'BEGIN { printf "%.3f", a / b }')")
   printf '  h2load %8.0f/s   ours %8.0f/s   ratio %s\n' "$theirs_rps" "$ours_rps" "${ratios[-1]}"
 done
-# The interval that holds the median of all such pairs with 95 %: from the k-th to the k-th last, by the binomial law.
-printf '%s\n' "${ratios[@]}" | sort -n | awk '{ v[NR] = $1 } END {
-  m = NR % 2 ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2
-  term = 0.5 ^ NR; below = term; k = 0
-  while (below <= 0.025) { k++; term *= (NR - k + 1) / k; below += term }
-  if (k == 0) k = 1
-  printf "ratio to h2load: median %.3f, 95 %% interval %.3f to %.3f, %d pairs (goal: >= 0.95)\n", m, v[k], v[NR + 1 - k], NR }'
+read -r median low high <<<"$(printf '%s\n' "${ratios[@]}" | median_interval)"
+printf 'ratio to h2load: median %.3f, 95 %% interval %.3f to %.3f, %d pairs (goal: >= 0.95)\n' "$median" "$low" "$high" "$pairs"
 printf 'CPU a request: %s us (goal: <= 35); reads %s, writes %s a request\n' \
   "$(field cpu_us_per_request <<<"$line")" "$(field reads_per_request <<<"$line")" "$(field writes_per_request <<<"$line")"
 
