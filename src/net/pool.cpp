@@ -157,6 +157,7 @@ awaitable<base::result<>> client::impl::establish() {
                                      *this);
     connections_.push_back(link);
     wake_at(link->pulse().next());
+    dispatch_waiting();  // before anything is written: what waits leaves together with the preface
     tasks_.spawn("read", serve(link));
     tasks_.spawn("write", feed(link));
     co_return base::result<>{};

@@ -174,5 +174,32 @@ TEST(client_failure, a_peer_that_speaks_something_else_gives_an_error_not_a_hang
     });
 }
 
+// Reads once, and hangs up.
+awaitable<void> note_writes(asio::ip::tcp::acceptor* acceptor, client** from, std::uint64_t* writes) {
+    auto [error, socket] = co_await acceptor->async_accept(use_tuple);
+    if (error) co_return;
+    char buffer[4096];
+    const auto [failed, bytes] = co_await socket.async_read_some(asio::buffer(buffer), use_tuple);
+    if (!failed) *writes = (*from)->counters().socket_writes;
+}
+
+TEST(client_failure, the_first_request_leaves_with_the_preface) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        asio::ip::tcp::acceptor acceptor(w.loop, {asio::ip::address_v4::loopback(), 0});
+        client* c = nullptr;
+        std::uint64_t writes = 0;
+        w.tasks.spawn("short peer", note_writes(&acceptor, &c, &writes));
+        client_options o = w.options();
+        o.peer.port = acceptor.local_endpoint().port();
+        o.repeats_max = 0;
+        c = &w.use(o);
+        auto answer = co_await c->send(get("/a"));
+        EXPECT_FALSE(answer.has_value());
+        EXPECT_EQ(writes, 1U);
+        acceptor.close();
+    });
+}
+
 }  // namespace
 }  // namespace cotrain::net
