@@ -1,6 +1,8 @@
 // Growth and jitter of backoff delays, and the system's seed.
 #include "base/backoff.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <random>
 
@@ -20,6 +22,9 @@ void backoff::reset() {
 }
 
 random_source random_source::from_system() {
+    // std::random_device looks at the processor first, and in a virtual machine each such look takes several µs.
+    std::uint64_t seed = 0;
+    if (::getentropy(&seed, sizeof seed) == 0) return random_source(seed);
     std::random_device device;
     return random_source((static_cast<std::uint64_t>(device()) << 32U) | device());
 }
