@@ -27,6 +27,8 @@ constexpr auto look_pause = 20ms;       // between looks at the queue, at a term
 constexpr std::string_view default_namespace = "kubeflow-system";
 // A cluster's Service sends us reviews for a while after we were asked to stop.
 constexpr auto farewell = 3s;
+// Objects of so much memory have left a lot behind when their lists are in.
+constexpr std::size_t many_bytes = 256U << 10U;
 
 std::string host_name() {
     char name[256] = {};
@@ -262,7 +264,8 @@ awaitable<void> operator_process::work_when_leading() {
     if (!co_await informers_->ready()) co_return;
     log_.info("in sync with the cluster",
               {{"trainjobs", static_cast<std::int64_t>(informers_->store(kind::train_job).size())}});
-    give_back_memory();
+    // A standby may wait for long from here on. Who leads at once, and has few objects, works first.
+    if (leader_ != nullptr || informers_->memory_bytes() > many_bytes) give_back_memory();
     if (leader_ != nullptr && !co_await leader_->acquired()) co_return;
     if (stopping_) co_return;
     working_now_ = true;
