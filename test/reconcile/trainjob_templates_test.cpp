@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/json.hpp"
 #include "trainjob_world.hpp"
 
 namespace cotrain::reconcile {
@@ -36,7 +37,9 @@ struct trainjob_templates_test : testing::Test {
         w.apply_yaml(train_job);
         w.settle();
         w.patch(set, R"({"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{
-            "containers":[{"name":"node","image":"i","env":[{"name":"THEIRS","value":"1"}]}]}}}}}]}})");
+            "containers":[{"name":"node","image":"i","env":[{"name":"THEIRS","value":"1"}]}]}}}}}]},
+            "metadata":{"managedFields":[{"manager":"trainer","operation":"Apply","fieldsV1":{"f:spec":{
+            "f:replicatedJobs":{},"f:suspend":{}}}}]}})");
         w.deliver();
         w.restart();
         w.taken();
@@ -82,23 +85,48 @@ TEST_F(trainjob_templates_test, a_patch_that_cannot_be_honoured_is_said) {
     EXPECT_EQ(w.condition("ResourcesReady"), "False");
 }
 
-TEST(with_templates_of_test, takes_from_the_plan_what_may_change) {
+// As the API server stores it: `trainer` applied one job's name and Pod, webhook and defaults filled in the rest.
+constexpr std::string_view found_set =
+    R"({"kind":"JobSet","metadata":{"name":"n","resourceVersion":"1","managedFields":[
+    {"manager":"trainer","operation":"Apply","fieldsV1":{"f:metadata":{"f:labels":{"f:l":{}}},"f:spec":{"f:suspend":{},
+     "f:replicatedJobs":{"k:{\"name\":\"b\"}":{".":{},"f:name":{},"f:template":{"f:spec":{"f:template":{"f:spec":{
+       "f:tolerations":{},"f:containers":{"k:{\"name\":\"node\"}":{".":{},"f:name":{},"f:image":{}}}}}}}}}}}}]},
+    "spec":{"suspend":true,"network":{"enableDNSHostnames":true},"successPolicy":{"operator":"All"},"replicatedJobs":[
+      {"name":"a","template":{"spec":{"template":{"spec":{"containers":[]}}}}},
+      {"name":"b","replicas":2,"groupName":"default","template":{"spec":{"completionMode":"Indexed","template":{
+        "spec":{"tolerations":[{"key":"k"}],"restartPolicy":"OnFailure","containers":[
+          {"name":"node","image":"old","resources":{}}]}}}}}]},"status":{"a":1}})";
+
+TEST(with_templates_of_test, applies_what_was_applied_with_what_may_change_from_the_plan) {
     const std::string kept = with_templates_of(
         R"({"apiVersion":"v","kind":"JobSet","metadata":{"name":"n"},"spec":{"suspend":false,"replicatedJobs":[
            {"name":"b","template":{"spec":{"template":{"metadata":{"labels":{"l":"1"}},
             "spec":{"nodeSelector":{"disk":"ssd"},"containers":[{"name":"node","image":"new"}]}}}}}]}})",
-        R"({"kind":"JobSet","metadata":{"name":"n","resourceVersion":"1"},"spec":{"suspend":true,"replicatedJobs":[
-           {"name":"a","template":{"spec":{"template":{"spec":{"containers":[]}}}}},
-           {"name":"b","replicas":2,"template":{"spec":{"template":{
-            "spec":{"tolerations":[{"key":"k"}],"containers":[{"name":"node","image":"old"}]}}}}}]},"status":{"a":1}})");
+        found_set);
+    EXPECT_EQ(kept,
+              R"({"apiVersion":"v","kind":"JobSet","metadata":{"name":"n"},"spec":{"suspend":false,"replicatedJobs":[)"
+              R"({"name":"b","template":{"spec":{"template":{"spec":{"containers":[{"name":"node","image":"old"}],)"
+              R"("nodeSelector":{"disk":"ssd"}},"metadata":{"labels":{"l":"1"}}}}}}]}})");
+}
+
+TEST(with_templates_of_test, claims_no_more_than_the_change_where_nothing_was_applied) {
     EXPECT_EQ(
-        kept,
+        with_templates_of(
+            R"({"apiVersion":"v","kind":"JobSet","metadata":{"name":"n"},"spec":{"suspend":false,"replicatedJobs":[
+           {"name":"b","template":{"spec":{"template":{"spec":{"nodeSelector":{"disk":"ssd"},"containers":[]}}}}}]}})",
+            R"({"kind":"JobSet","spec":{"replicatedJobs":[{"name":"b","replicas":1}]}})"),
         R"({"apiVersion":"v","kind":"JobSet","metadata":{"name":"n"},"spec":{"suspend":false,"replicatedJobs":[)"
-        R"({"name":"a","template":{"spec":{"template":{"spec":{"containers":[]}}}}},)"
-        R"({"name":"b","replicas":2,"template":{"spec":{"template":{"spec":{"containers":[{"name":"node","image":"old"}],)"
-        R"("nodeSelector":{"disk":"ssd"}},"metadata":{"labels":{"l":"1"}}}}}}]}})");
+        R"({"name":"b","template":{"spec":{"template":{"spec":{"nodeSelector":{"disk":"ssd"}}}}}}]}})");
     EXPECT_EQ(with_templates_of("{}", "{}"), "");
     EXPECT_EQ(with_templates_of("", "{"), "");
+}
+
+TEST(applied_fixed_jobs_test, are_jobs_as_applied_without_what_may_change) {
+    api::arena memory;
+    EXPECT_EQ(
+        api::to_json(applied_fixed_jobs(memory, *api::parse_json_copy(memory, found_set))),
+        R"([{"name":"b","template":{"spec":{"template":{"spec":{"containers":[{"name":"node","image":"old"}]}}}}}])");
+    EXPECT_FALSE(applied_fixed_jobs(memory, api::ref::empty_object()));
 }
 
 }  // namespace
