@@ -126,7 +126,7 @@ awaitable<base::result<std::string>> trainjob_reconciler::keep_templates(attempt
     const std::string kept = with_templates_of(wanted->json, *found);
     if (kept.empty()) co_return base::fail(std::move(why));
     auto answer = co_await api_.apply(a->at(names::job_set, wanted->name), kept);
-    if (!answer || patched_since(a->job, *a->set)) co_return base::fail(std::move(why));
+    if (!answer || must_refuse_patch(a->job, *a->set)) co_return base::fail(std::move(why));
     tell(*a, event_type::warning, "JobSetKept",
          "JobSet " + wanted->name + " keeps the Pod templates that it was made with; a new one would have others");
     co_return answer;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <span>
 
 #include "api/edit.hpp"
@@ -37,6 +38,27 @@ api::editor applied_spec(api::arena& memory, api::ref found) {
     const api::ref fields = api::applied_fields(found, api::names::field_manager).get("f:spec");
     if (!fields) return api::editor::object(memory);
     return api::editor::of(memory, api::owned_part(memory, found.get("spec"), fields));
+}
+
+bool has_only(api::ref object, std::span<const std::string_view> keys) {
+    return std::ranges::all_of(object.members(),
+                               [&](const api::member& m) { return std::ranges::find(keys, m.key()) != keys.end(); });
+}
+bool has_only(api::ref object, std::initializer_list<std::string_view> keys) {
+    return has_only(object, std::span(keys.begin(), keys.size()));
+}
+
+// Whether a runtime patch changes nothing but what a JobSet that is there lets be changed.
+bool passes(api::ref patch) {
+    const api::ref spec = patch.get({"template", "spec"});
+    if (!has_only(patch, {"template"}) || !has_only(patch.get("template"), {"metadata", "spec"})) return false;
+    return has_only(spec, {"replicatedJobs"}) &&
+           std::ranges::all_of(spec.get("replicatedJobs").items(), [](api::ref job) {
+               const api::ref pod = job.get({"template", "spec", "template"});
+               return has_only(job, {"name", "template"}) && has_only(job.get("template"), {"spec"}) &&
+                      has_only(job.get({"template", "spec"}), {"template"}) && has_only(pod, {"metadata", "spec"}) &&
+                      has_only(pod.get("metadata"), changing_metadata) && has_only(pod.get("spec"), changing_spec);
+           });
 }
 
 }  // namespace
@@ -78,10 +100,10 @@ api::ref applied_fixed_jobs(api::arena& memory, api::ref found) {
     return jobs ? jobs.view() : api::ref{};
 }
 
-bool patched_since(const api::train_job& job, const api::job_set& set) {
+bool must_refuse_patch(const api::train_job& job, const api::job_set& set) {
     return std::ranges::any_of(job.spec.runtime_patches, [&](const api::runtime_patch& p) {
         const auto when = api::parse_time_seconds(p.time);
-        return when && set.meta.creation_time && *when > *set.meta.creation_time;
+        return when && set.meta.creation_time && *when > *set.meta.creation_time && !passes(p.training_runtime_spec);
     });
 }
 

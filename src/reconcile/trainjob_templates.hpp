@@ -19,7 +19,8 @@ namespace cotrain::reconcile {
 // The jobs of a JobSet as they were applied, without what may change; absent if they were not.
 [[nodiscard]] api::ref applied_fixed_jobs(api::arena& memory, api::ref found);
 
-// Whether users have patched the job since its JobSet was made: then the refusal is news for them.
-[[nodiscard]] bool patched_since(const api::train_job& job, const api::job_set& set);
+// Whether users have patched the job since its JobSet was made, with more than may change in that: then the refusal is
+// news for them.
+[[nodiscard]] bool must_refuse_patch(const api::train_job& job, const api::job_set& set);
 
 }  // namespace cotrain::reconcile

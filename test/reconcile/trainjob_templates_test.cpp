@@ -78,11 +78,34 @@ TEST_F(trainjob_templates_test, what_was_kept_is_not_tried_again_while_nothing_c
     EXPECT_THAT(w.taken(), IsEmpty());
 }
 
-TEST_F(trainjob_templates_test, a_patch_that_cannot_be_honoured_is_said) {
-    w.patch(job, R"({"spec":{"runtimePatches":[{"manager":"a.test/b","time":"2099-01-01T00:00:00Z",
-        "trainingRuntimeSpec":{"template":{"metadata":{"labels":{"a":"b"}}}}}]}})");
-    w.settle();
-    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+// Whether a job says that it cannot be as its newest patch wants it.
+struct trainjob_templates_patch_test : trainjob_templates_test {
+    std::string ready_after(const std::string& spec) {
+        w.patch(job, R"({"spec":{"runtimePatches":[{"manager":"a.test/b","time":"2099-01-01T00:00:00Z",
+            "trainingRuntimeSpec":)" +
+                         spec + "}]}}");
+        w.settle();
+        return w.condition("ResourcesReady");
+    }
+    std::string ready_after_pod(const std::string& pod, const std::string& beside = {}) {
+        return ready_after(R"({"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{)" + beside +
+                           R"("template":)" + pod + "}}}]}}}");
+    }
+};
+
+TEST_F(trainjob_templates_patch_test, says_that_a_container_cannot_change) {
+    EXPECT_EQ(ready_after_pod(R"({"spec":{"containers":[{"name":"node","image":"new"}]}})"), "False");
+}
+TEST_F(trainjob_templates_patch_test, says_that_a_job_cannot_change) {
+    EXPECT_EQ(ready_after_pod(R"({"spec":{"nodeSelector":{"a":"b"}}})", R"("backoffLimit":3,)"), "False");
+}
+TEST_F(trainjob_templates_patch_test, does_what_kueue_asks_for) {
+    EXPECT_EQ(ready_after_pod(R"({"metadata":{"labels":{"a":"b"},"annotations":{"c":"d"}},
+        "spec":{"nodeSelector":{"a":"b"},"tolerations":[{"key":"k"}],"schedulingGates":[{"name":"g"}]}})"),
+              "-");
+}
+TEST_F(trainjob_templates_patch_test, labels_the_jobset) {
+    EXPECT_EQ(ready_after(R"({"template":{"metadata":{"labels":{"a":"b"}}}})"), "-");
 }
 
 // As the API server stores it: `trainer` applied one job's name and Pod, webhook and defaults filled in the rest.
