@@ -1,13 +1,9 @@
 // `cotrain probe`: reaches a cluster as the operator would and says what it finds there.
-#include <boost/asio/co_spawn.hpp>
-#include <boost/asio/detached.hpp>
-#include <boost/asio/io_context.hpp>
+#include <array>
 #include <cstdio>
 #include <string>
 
-#include "app/command.hpp"
-#include "kube/client.hpp"
-#include "kube/find_config.hpp"
+#include "app/cluster_command.hpp"
 
 namespace cotrain::app {
 
@@ -18,11 +14,6 @@ constexpr kube::resource wanted[] = {
     {"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"},
     {"scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup"},
     {"scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"},
-};
-
-struct options {
-    std::string kubeconfig;
-    std::string context;
 };
 
 int failed(const base::error& why) {
@@ -44,37 +35,23 @@ awaitable<int> ask(kube::client* api) {
     co_return 0;
 }
 
-awaitable<void> play(kube::client* api, int* code) {
-    *code = co_await ask(api);
-    co_await api->stop();
-}
+awaitable<void> play(kube::client* api, int* code) { *code = co_await ask(api); }
 
 }  // namespace
 
 int run_probe(arguments words) {
-    options o;
-    for (std::size_t i = 0; i < words.size(); i += 2) {
-        if (i + 1 == words.size()) return used_wrongly("probe: " + std::string(words[i]) + " needs a value");
-        if (words[i] == "--kubeconfig") {
-            o.kubeconfig = words[i + 1];
-        } else if (words[i] == "--context") {
-            o.context = words[i + 1];
-        } else {
-            return used_wrongly("probe: no option '" + std::string(words[i]) +
-                                "'; there are --kubeconfig FILE and --context NAME");
-        }
+    if (asks_for_help(words)) {
+        std::puts("usage: cotrain probe [--kubeconfig FILE] [--context NAME]");
+        return 0;
     }
-    const auto config = kube::find_config(kube::surroundings::of_process(), o.kubeconfig, o.context);
-    if (!config) return failed(config.error());
-    asio::io_context loop(1);
-    kube::client_options with;
-    with.user_agent = kube::user_agent(COTRAIN_VERSION);
-    auto api = kube::client::make(loop.get_executor(), *config, with, base::stderr_logger());
-    if (!api) return failed(api.error());
+    std::string kubeconfig;
+    std::string context;
+    const std::array known{text_option{"--kubeconfig", &kubeconfig}, text_option{"--context", &context}};
+    if (const auto read = read_text_options("probe", words, known); !read) return used_wrongly(read.error().message);
     int code = 1;
-    asio::co_spawn(loop, play(api->get(), &code), asio::detached);
-    loop.run();
-    return code;
+    const auto done = with_cluster(kubeconfig, context,
+                                   [&](kube::client* api, const kube::cluster_config*) { return play(api, &code); });
+    return done ? code : failed(done.error());
 }
 
 }  // namespace cotrain::app
