@@ -137,6 +137,16 @@ TEST(rules, of_the_table_are_all_in_use) {
     for (const rule& r : known_rules()) EXPECT_GT(uses[r.text], 0) << r.text;
 }
 
+// As JobSet's definition has it, and as Kubernetes 1.30 takes it.
+TEST(rules, are_found_by_either_spelling) {
+    const rule* const plain =
+        find_rule("self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)");
+    ASSERT_NE(plain, nullptr);
+    EXPECT_NE(plain->text.find("t.metadata.__namespace__"), std::string_view::npos) << "what definitions are given";
+    EXPECT_EQ(find_rule(plain->text), plain);
+    EXPECT_EQ(find_rule(""), nullptr);
+}
+
 struct pattern_example {
     std::string_view pattern;
     std::vector<std::string_view> good;

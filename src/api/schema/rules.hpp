@@ -15,6 +15,7 @@ struct rule {
     std::string_view text;
     bool transition = false;  // about changes: asked only where there is a value before
     bool (*holds)(const node& schema, ref self, ref old_self);
+    std::string_view also{};  // another spelling of it that is read, and never written
 };
 
 // Amounts of resources, names and reasons of conditions, and numProcPerNode.
