@@ -265,6 +265,8 @@ outcome<written> cluster::patch(const target& at, patch_type how, api::ref patch
                                                : strategic_patch(memory, at.of->merged.get(), live, patch);
     if (!result) {
         if (result.error().malformed) return std::unexpected(bad_request(result.error().message));
+        if (result.error().too_large)
+            return std::unexpected(failure{413, "RequestEntityTooLarge", std::move(result.error().message)});
         return std::unexpected(
             failure{422, "Invalid",
                     "the server rejected our request due to an error in our request: " + result.error().message});

@@ -74,6 +74,10 @@ class patcher {
         if (!from) return malformed("from: not a JSON pointer");
         const api::ref moved = find(*from);
         if (!moved) return misfit(fmt::format("{} operation does not apply: there is nothing at from", what));
+        if (what == "copy") {
+            copied_bytes_ += api::to_json(moved).size();
+            if (copied_bytes_ > json_patch_copied_bytes_max) return too_many_copies();
+        }
         const api::ref kept = deep_copy(memory_, moved);
         if (what == "move") {
             if (auto done = remove(*from); !done) return done;
@@ -82,6 +86,14 @@ class patcher {
     }
 
    private:
+    [[nodiscard]] std::unexpected<patch_fault> too_many_copies() const {
+        return std::unexpected(patch_fault{
+            .message = fmt::format("Unable to complete the copy, the accumulated size increase of copy is {}, "
+                                   "exceeding the limit {}",
+                                   copied_bytes_, json_patch_copied_bytes_max),
+            .too_large = true});
+    }
+
     [[nodiscard]] api::ref find(const steps& where) const {
         api::ref at = root_.at(0);
         for (const std::string& each : where) {
@@ -158,6 +170,7 @@ class patcher {
 
     api::arena& memory_;
     api::editor root_;
+    std::size_t copied_bytes_ = 0;
 };
 
 }  // namespace

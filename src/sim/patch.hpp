@@ -12,10 +12,13 @@
 namespace cotrain::sim {
 
 inline constexpr std::size_t json_patch_operations_max = 10'000;
+// Of all copies of one patch together, as the API server has it: a copy of a copy doubles each time.
+inline constexpr std::size_t json_patch_copied_bytes_max = 3UL * 1024 * 1024;
 
 struct patch_fault {
     bool malformed = false;  // else it does not fit the document
     std::string message;
+    bool too_large = false;
 };
 using patched = std::expected<api::ref, patch_fault>;
 

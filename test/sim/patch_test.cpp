@@ -65,6 +65,20 @@ TEST(patch, performs_the_operations_of_rfc_6902) {
     }
 }
 
+TEST(patch, copies_of_copies_have_a_bound) {
+    std::string operations = "[";
+    for (int i = 0; i < 40; ++i) {
+        operations += operations.size() > 1 ? "," : "";
+        operations += R"({"op":"copy","from":"/a","path":"/a/-"})";
+    }
+    api::arena memory;
+    const api::ref document = *api::parse_json(memory, R"({"a":["some text"]})");
+    const auto result = json_patch(memory, document, *api::parse_json_copy(memory, operations + "]"));
+    ASSERT_FALSE(result);
+    EXPECT_TRUE(result.error().too_large);
+    EXPECT_LT(memory.bytes_used(), 64UL * 1024 * 1024);
+}
+
 TEST(patch, merges_lists_by_the_schemas_keys) {
     const kinds types;
     const kind* const map = types.find("", "v1", "configmaps");
