@@ -136,6 +136,25 @@ failure not_called(const hook_call& hook, std::string_view why) {
                                 hook.hook, hook.host, hook.port, hook.path, why));
 }
 
+// Why the API server would not take that for an answer to the review; empty if it would.
+std::string fault_of(api::ref review, std::string_view uid) {
+    const std::string_view version = review.get("apiVersion").as_string();
+    const std::string_view kind_name = review.get("kind").as_string();
+    if (version != "admission.k8s.io/v1" || kind_name != "AdmissionReview")
+        return fmt::format("expected webhook response of admission.k8s.io/v1, Kind=AdmissionReview, got {}, Kind={}",
+                           version, kind_name);
+    const api::ref response = review.get("response");
+    if (!response.get("allowed").is_bool()) return "the answer is no AdmissionReview with a response";
+    if (const std::string_view said = response.get("uid").as_string(); said != uid)
+        return fmt::format("expected response.uid=\"{}\", got \"{}\"", uid, said);
+    const bool patches = !response.get("patch").as_string().empty();
+    const std::string_view type = response.get("patchType").as_string();
+    if (patches && type.empty()) return "webhook returned response.patch but not response.patchType";
+    if (!patches && !type.empty()) return "webhook returned response.patchType but not response.patch";
+    if (patches && type != "JSONPatch") return fmt::format("unsupported patch type \"{}\"", type);
+    return {};
+}
+
 failure denied(const hook_call& hook, api::ref status) {
     const std::string_view message = status.get("message").as_string(status.get("reason").as_string());
     failure out{static_cast<int>(status.get("code").as_int(403)),
@@ -167,10 +186,9 @@ class consultation {
         const auto read = said->second.reached ? api::parse_json(memory, said->second.text)
                                                : base::fail(base::errc::connect, said->second.text);
         if (!read) return may_fail ? outcome<api::ref>{} : std::unexpected(not_called(call, read.error().message));
+        if (const std::string why = fault_of(*read, talk_.uid); !why.empty())
+            return may_fail ? outcome<api::ref>{} : std::unexpected(not_called(call, why));
         const api::ref response = read->get("response");
-        if (!response.get("allowed").is_bool())
-            return may_fail ? outcome<api::ref>{}
-                            : std::unexpected(not_called(call, "the answer is no AdmissionReview with a response"));
         for (const api::ref each : response.get("warnings").items()) warnings_.emplace_back(each.as_string());
         if (!response.get("allowed").as_bool(false)) return std::unexpected(denied(call, response.get("status")));
         return response;

@@ -15,7 +15,12 @@ namespace {
 
 constexpr api::seconds_time now{std::chrono::seconds{1'767'312'000}};
 
-std::string allow(std::string_view more = {}) { return R"({"response":{"allowed":true)" + std::string(more) + "}}"; }
+// UID stands for that of the review.
+std::string respond(std::string_view members) {
+    return R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"uid":"UID",)" +
+           std::string(members) + "}}";
+}
+std::string allow(std::string_view more = {}) { return respond(R"("allowed":true)" + std::string(more)); }
 std::string patch(std::string_view operations) {
     return allow(R"(,"patchType":"JSONPatch","patch":")" + encode_base64(operations) + "\"");
 }
@@ -35,7 +40,10 @@ struct scene {
             const response said = ask(all, {method, target, {}, type, "test/1", body}, now, &talk);
             if (const auto* const call = std::get_if<hook_call>(&said)) {
                 reviews.push_back(*api::parse_json_copy(memory, call->review));
-                talk.answer(hook(*call));
+                hook_answer said_by_hook = hook(*call);
+                if (const std::size_t at = said_by_hook.text.find("UID"); at != std::string::npos)
+                    said_by_hook.text.replace(at, 3, reviews.back().get({"request", "uid"}).as_string());
+                talk.answer(std::move(said_by_hook));
                 continue;
             }
             return std::get<answer>(said);
@@ -115,7 +123,7 @@ TEST(admission, denies_with_the_webhooks_words) {
     scene s;
     s.configure(validating);
     s.hook = [](const hook_call&) {
-        return hook_answer{true, R"({"response":{"allowed":false,"status":{"code":422,"message":"no such thing"}}})"};
+        return hook_answer{true, respond(R"("allowed":false,"status":{"code":422,"message":"no such thing"})")};
     };
     const answer made = s.make();
     EXPECT_EQ(made.status, 422);
@@ -137,6 +145,32 @@ TEST(admission, fails_or_goes_on_when_a_webhook_cannot_be_had) {
     open.configure(validating, R"(,"failurePolicy":"Ignore")");
     open.hook = s.hook;
     EXPECT_EQ(open.make().status, 201);
+}
+
+// What a real API server does not take, must not pass here either.
+TEST(admission, takes_only_answers_to_its_own_question) {
+    struct wrong_answer {
+        std::string text;
+        const char* why;
+    };
+    const std::string add = encode_base64(R"([{"op":"add","path":"/data/more","value":"x"}])");
+    for (const wrong_answer& each : {
+             wrong_answer{R"({"response":{"uid":"UID","allowed":true}})", "expected webhook response of admission"},
+             wrong_answer{R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})", "no AdmissionReview"},
+             wrong_answer{
+                 R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","response":{"allowed":true}})",
+                 "expected response.uid="},
+             wrong_answer{allow(R"(,"patch":")" + add + "\""), "but not response.patchType"},
+             wrong_answer{allow(R"(,"patchType":"JSONPatch")"), "but not response.patch"},
+             wrong_answer{allow(R"(,"patchType":"Merge","patch":")" + add + "\""), "unsupported patch type"},
+         }) {
+        scene s;
+        s.configure(mutating);
+        s.hook = [&](const hook_call&) { return hook_answer{true, each.text}; };
+        const answer made = s.make();
+        EXPECT_EQ(made.status, 500) << each.text;
+        EXPECT_NE(made.body.find(each.why), std::string::npos) << made.body;
+    }
 }
 
 TEST(admission, asks_only_those_that_are_meant) {
