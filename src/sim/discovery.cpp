@@ -156,6 +156,17 @@ std::string open_api_index(const kinds& types) {
     return api::to_json(out);
 }
 
+// What `kubectl explain` reads: a definition's own schema with its descriptions, and metadata spelled out.
+api::editor told_schema(api::arena& memory, const kind& of) {
+    api::editor known = api::editor::of(memory, api::schema::write_schema(memory, *of.merged));
+    const auto told = api::parse_json(memory, of.told_schema);
+    if (of.told_schema.empty() || !told) return known;
+    api::editor out = api::editor::of(memory, *told);
+    api::editor properties = out.ensure_object("properties");
+    for (const char* each : {"apiVersion", "kind", "metadata"}) properties.set(each, known.get({"properties", each}));
+    return out;
+}
+
 // kubectl looks whether a kind can be patched with fieldValidation, and reads schemas for `explain`.
 std::string open_api_of(const kinds& types, std::string_view group, std::string_view version) {
     api::arena memory;
@@ -177,7 +188,7 @@ std::string open_api_of(const kinds& types, std::string_view group, std::string_
         api::editor parameter = patch.ensure_array("parameters").append_object();
         parameter.set("name", "fieldValidation").set("in", "query");
         parameter.ensure_object("schema").set("type", "string");
-        api::editor schema = api::editor::of(memory, api::schema::write_schema(memory, *each->merged));
+        api::editor schema = told_schema(memory, *each);
         schema.ensure_array("x-kubernetes-group-version-kind").append(gvk);
         schemas.set(fmt::format("{}.{}.{}", group.empty() ? "core" : group, version, each->name), schema);
     }

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "api/json.hpp"
 #include "api/schema/crd.hpp"
 #include "api/schema/read.hpp"
 #include "api/schema/rules.hpp"
@@ -145,6 +146,7 @@ base::result<const kind*> kinds::define(api::ref definition) {
                                static_cast<int>(each.get("priority").as_int(0)),
                                std::string{each.get("description").as_string()}});
     }
+    out.told_schema = api::to_json(whole);
     out.merged = with_object_meta(*read);
     out.body = std::make_shared<const schema::node>(std::move(*read));
     if (find(out.group, out.version, out.plural) != nullptr) return refuse(name, "is defined already");

@@ -63,6 +63,8 @@ struct kind {
     std::vector<column> columns;
     api::schema::shared_node body;    // how objects are judged, pruned and defaulted
     api::schema::shared_node merged;  // the same with metadata spelled out
+    // The schema as its definition has it, descriptions and all; empty where no definition brought one.
+    std::string told_schema{};
     // What the server itself fills in, and where it refuses a change; null: nothing.
     void (*fill)(api::arena& memory, api::editor& object) = nullptr;
     std::string (*refuse)(api::ref live, api::ref wanted) = nullptr;  // "path: what", empty: fine

@@ -135,7 +135,8 @@ std::string make_table(const kind& of, std::span<const record_ptr> rows, row_obj
     api::editor metadata = out.ensure_object("metadata");
     metadata.set("resourceVersion", facts.resource_version);
     if (!facts.continue_token.empty()) {
-        metadata.set("continue", facts.continue_token).set("remainingItemCount", facts.remaining);
+        metadata.set("continue", facts.continue_token);
+        if (facts.remaining > 0) metadata.set("remainingItemCount", facts.remaining);
     }
     api::editor heads = out.ensure_array("columnDefinitions");
     if (columns) append_columns(heads, of);

@@ -162,6 +162,11 @@ TEST(front, shows_tables_and_metadata) {
         s.get("/api/v1/configmaps", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
     EXPECT_EQ(list.get("items").at(0).get({"metadata", "name"}).as_string(), "a");
     EXPECT_FALSE(list.get("items").at(0).contains("data"));
+    s.make("b");
+    const api::ref page =
+        s.get("/api/v1/namespaces/ns/configmaps?limit=1", "application/json;as=Table;v=v1;g=meta.k8s.io");
+    EXPECT_TRUE(page.get("metadata").contains("continue"));
+    EXPECT_FALSE(page.get("metadata").contains("remainingItemCount")) << "not counted is not none";
 }
 
 TEST(front, tells_what_it_serves) {
@@ -220,7 +225,7 @@ TEST(front, defines_kinds_at_run_time) {
     const std::string_view definition = R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com",
       "scope":"Namespaced","names":{"plural":"things","singular":"thing","kind":"Thing"},"versions":[{"name":"v1",
       "served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":{"spec":{"type":"object",
-      "properties":{"size":{"type":"integer","maximum":3}}}}}}}]}})";
+      "properties":{"size":{"type":"integer","maximum":3,"description":"How big."}}}}}}}]}})";
     EXPECT_EQ(s.send("GET", "/apis/example.com/v1/things").status, 404);
     const answer made = s.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition);
     EXPECT_EQ(made.status, 201) << made.body;
@@ -234,6 +239,10 @@ TEST(front, defines_kinds_at_run_time) {
                      R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"b"},"spec":{"size":4}})")
                   .status,
               422);
+    const api::ref schemas = s.get("/openapi/v3/apis/example.com/v1").get({"components", "schemas"});
+    const api::ref told = schemas.get("example.com.v1.Thing").get("properties");
+    EXPECT_EQ(told.get({"spec", "properties", "size", "description"}).as_string(), "How big.") << "for kubectl explain";
+    EXPECT_TRUE(told.get({"metadata", "properties", "name"}));
 }
 
 TEST(front, names_requests) {
