@@ -209,7 +209,7 @@ std::string bench_child::ending() const {
 }
 
 awaitable<void> bench_child::stop() {
-    if (!alive()) co_return;
+    // Its group, even if it is gone itself: it may have left others behind.
     ::kill(-pid_, SIGTERM);
     asio::steady_timer timer(co_await asio::this_coro::executor);
     const auto until = std::chrono::steady_clock::now() + end_within;
@@ -217,7 +217,6 @@ awaitable<void> bench_child::stop() {
         timer.expires_after(look_pause);
         co_await timer.async_wait(use_tuple);
     }
-    // Also what it started and left behind.
     ::kill(-pid_, SIGKILL);
     if (!reaped_) {
         ::waitpid(pid_, &status_, 0);

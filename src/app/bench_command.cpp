@@ -5,12 +5,13 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <csignal>
 #include <cstdio>
 #include <fstream>
 
 #include "app/bench_report.hpp"
 #include "app/bench_run.hpp"
+#include "app/ending_signals.hpp"
+#include "kube/find_config.hpp"
 #include "kube/read_file.hpp"
 
 namespace cotrain::app {
@@ -38,8 +39,7 @@ class bench {
     }
 
     awaitable<base::result<bench_result>> perform() {
-        signals_.add(SIGINT);
-        signals_.add(SIGTERM);
+        add_ending_signals(signals_);
         base::task_group listening(loop_.get_executor());
         listening.spawn("signals", listen());
         auto done = co_await repeat();
@@ -129,6 +129,10 @@ base::result<std::optional<bench_result>> prepare(const bench_options& options) 
     }
     if (!options.kubeconfig.empty() && ::access(options.kubeconfig.c_str(), R_OK) != 0)
         return base::fail(base::errc::invalid, "--kubeconfig: cannot read " + options.kubeconfig);
+    if (!options.kubeconfig.empty()) {
+        const auto where = kube::find_config(kube::surroundings::of_process(), options.kubeconfig);
+        if (!where) return base::fail(where.error());
+    }
     if (options.baseline.empty()) return std::nullopt;
     for (const bench_controller& each : options.controllers) {
         if (each.name != options.baseline) continue;

@@ -7,17 +7,15 @@
 namespace cotrain::app {
 
 int run_config(arguments words) {
-    if (words.size() == 1 && (words[0] == "--help" || words[0] == "-h")) {
+    for (const std::string_view w : words) {
+        if (w != "--help" && w != "-help" && w != "-h") continue;
         std::printf("usage: cotrain config [flags of the operator]\n\n%s", flag_help().c_str());
         return 0;
     }
     const auto flags = read_flags(words);
     if (!flags) return used_wrongly("config: " + flags.error().message);
     const auto config = load_configuration(*flags);
-    if (!config) {
-        std::fprintf(stderr, "cotrain config: %s\n", config.error().message.c_str());
-        return 1;
-    }
+    if (!config) return used_wrongly("config: " + config.error().message);
     for (const std::string& warning : config->warnings)
         std::fprintf(stderr, "cotrain config: warning: %s\n", warning.c_str());
     std::fputs(to_yaml(*config).c_str(), stdout);

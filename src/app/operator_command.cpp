@@ -33,7 +33,7 @@ int run_operator(arguments words) {
     base::logger& log = base::stderr_logger();
     log.set_threshold(flags->log_level);
     const auto cluster = kube::find_config(kube::surroundings::of_process(), flags->kubeconfig);
-    if (!cluster) return failed(operator_exit::failed, cluster.error());
+    if (!cluster) return failed(operator_exit::wrong, cluster.error());
 
     asio::io_context loop(1);
     auto api = kube::client::make(loop.get_executor(), *cluster, client_options_of(*config), log);

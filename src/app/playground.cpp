@@ -2,16 +2,19 @@
 #include "app/playground.hpp"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
-#include <csignal>
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 
 #include "app/box_operator.hpp"
+#include "app/ending_signals.hpp"
 #include "app/page_server.hpp"
 #include "app/playground_view.hpp"
 #include "app/private_file.hpp"
@@ -23,7 +26,26 @@ namespace cotrain::app {
 
 namespace {
 
+constexpr std::size_t kubeconfig_bytes_max = 1024UL * 1024;
+// What a kubeconfig of ours is told by.
+constexpr std::string_view box_context_line = "current-context: cotrain\n";
+
 void complain(std::string_view why) { std::fputs(fmt::format("cotrain playground: {}\n", why).c_str(), stderr); }
+
+// Whether a kubeconfig can be written there without taking something away.
+bool is_free(const std::string& path) {
+    if (!std::filesystem::exists(path)) return true;
+    const auto text = kube::read_file(path, kubeconfig_bytes_max);
+    return text && text->contains(box_context_line);
+}
+
+base::result<> check_writable(const std::string& path) {
+    std::error_code ignored;
+    const std::filesystem::path where = std::filesystem::path(path).parent_path();
+    if (std::filesystem::is_directory(path, ignored)) return base::fail(base::errc::invalid, path + " is a directory");
+    if (::access(where.empty() ? "." : where.c_str(), W_OK | X_OK) == 0) return {};
+    return base::fail(base::errc::invalid, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
 
 box_options options_of(const playground_options& wanted) {
     return {.port = wanted.port,
@@ -40,15 +62,33 @@ class playground {
           log_(wanted_.verbose ? base::stderr_logger() : base::null_logger()),
           box_(loop, with_change(options_of(wanted_)), log_),
           view_(box_.objects()),
-          signals_(loop) {}
+          signals_(loop),
+          tasks_(loop.get_executor()) {
+        add_ending_signals(signals_);
+    }
+
+    // What is wrong with the files that were named: known before anything runs.
+    base::result<> look_at_files() {
+        for (const std::string* each : {&wanted_.kubeconfig, &wanted_.snapshot}) {
+            if (each->empty()) continue;
+            if (auto fine = check_writable(*each); !fine) return fine;
+        }
+        if (!wanted_.kubeconfig.empty() && !is_free(wanted_.kubeconfig))
+            return base::fail(base::errc::invalid,
+                              fmt::format("--kubeconfig: {} is there and is none of a playground, which would replace "
+                                          "it and take it away in the end",
+                                          wanted_.kubeconfig));
+        return load();
+    }
 
     awaitable<int> run() {
+        tasks_.spawn("signals", listen());
         auto up = start();
         if (up && wanted_.with_operator) up = co_await start_operator();
         if (up) {
-            tell();
-            co_await until_stopped();
-            up = save();
+            if (!asked_to_end_) tell();
+            up = co_await until_stopped();
+            if (auto saved = save(); up) up = std::move(saved);
         }
         co_await stop();
         if (up) co_return 0;
@@ -64,13 +104,16 @@ class playground {
         return out;
     }
 
+    base::result<> load() {
+        if (wanted_.snapshot.empty() || !std::filesystem::exists(wanted_.snapshot)) return {};
+        auto text = kube::read_file(wanted_.snapshot, sim::snapshot_bytes_max);
+        if (!text) return base::fail(std::move(text.error()).during("--snapshot"));
+        if (auto done = box_.load(*text); !done)
+            return base::fail(std::move(done.error()).during("--snapshot " + wanted_.snapshot));
+        return {};
+    }
+
     base::result<> start() {
-        if (!wanted_.snapshot.empty() && std::filesystem::exists(wanted_.snapshot)) {
-            auto text = kube::read_file(wanted_.snapshot, sim::snapshot_bytes_max);
-            if (!text) return base::fail(std::move(text.error()));
-            if (auto done = box_.load(*text); !done)
-                return base::fail(std::move(done.error()).during(wanted_.snapshot));
-        }
         if (auto done = box_.start(); !done) return done;
         if (wanted_.page) {
             page_ = std::make_unique<page_server>(
@@ -83,6 +126,7 @@ class playground {
     awaitable<base::result<>> start_operator() {
         operator_ = std::make_unique<box_operator>(loop_, box_, log_);
         if (auto done = operator_->start(); !done) co_return done;
+        tasks_.spawn("operator", notice_end());
         if (co_await operator_->ready() || operator_->over()) co_return base::result<>{};
         co_return base::fail(base::errc::deadline, "the operator is not ready after 20 s; --verbose says why");
     }
@@ -108,11 +152,27 @@ class playground {
         std::fflush(stdout);
     }
 
+    // From the start on: whoever is impatient while it starts leaves no file behind either.
+    awaitable<void> listen() {
+        const auto [error, number] = co_await signals_.async_wait(use_tuple);
+        if (error) co_return;
+        asked_to_end_ = true;
+        end_.notify_later();
+    }
+
+    awaitable<void> notice_end() {
+        co_await operator_->ended();
+        end_.notify_later();
+    }
+
     // The operator listens to the signals, too, and ends with them.
-    awaitable<void> until_stopped() {
-        signals_.add(SIGINT);
-        signals_.add(SIGTERM);
-        static_cast<void>(co_await signals_.async_wait(use_tuple));
+    awaitable<base::result<>> until_stopped() {
+        while (!asked_to_end_) {
+            if (operator_ && operator_->over())
+                co_return base::fail(base::errc::internal, "the operator ended; --verbose says why");
+            if (!co_await end_.wait()) break;
+        }
+        co_return base::result<>{};
     }
 
     base::result<> save() {
@@ -121,6 +181,9 @@ class playground {
     }
 
     awaitable<void> stop() {
+        signals_.cancel();
+        tasks_.cancel();
+        co_await tasks_.join();
         if (operator_) co_await operator_->stop();
         if (page_) co_await page_->stop();
         co_await box_.stop();
@@ -135,6 +198,9 @@ class playground {
     std::unique_ptr<box_operator> operator_;
     temporary_file kubeconfig_;
     asio::signal_set signals_;
+    base::signal end_;
+    bool asked_to_end_ = false;
+    base::task_group tasks_;
 };
 
 awaitable<void> play(playground* what, int* code) { *code = co_await what->run(); }
@@ -151,6 +217,7 @@ int run_playground(arguments words) {
     asio::io_context loop(1);
     int code = 1;
     playground it(loop, std::move(*wanted));
+    if (auto fine = it.look_at_files(); !fine) return used_wrongly("playground: " + fine.error().message);
     asio::co_spawn(loop, play(&it, &code), asio::detached);
     loop.run();
     return code;

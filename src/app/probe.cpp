@@ -16,6 +16,13 @@ constexpr kube::resource wanted[] = {
     {"scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup"},
 };
 
+constexpr std::string_view help =
+    "usage: cotrain probe [options]\n\n"
+    "Reaches a cluster as the operator would: its version, and which of the definitions it has that matter to it.\n\n"
+    "  --kubeconfig FILE   instead of KUBECONFIG, the Pod's account or ~/.kube/config\n"
+    "  --context NAME      of the kubeconfig\n\n"
+    "Exit codes: 0 reached, 1 not reached, 2 used wrongly.\n";
+
 int failed(const base::error& why) {
     std::fprintf(stderr, "cotrain probe: %s\n", why.message.c_str());
     return 1;
@@ -41,7 +48,7 @@ awaitable<void> play(kube::client* api, int* code) { *code = co_await ask(api); 
 
 int run_probe(arguments words) {
     if (asks_for_help(words)) {
-        std::puts("usage: cotrain probe [--kubeconfig FILE] [--context NAME]");
+        std::fputs(help.data(), stdout);
         return 0;
     }
     std::string kubeconfig;
@@ -51,7 +58,7 @@ int run_probe(arguments words) {
     int code = 1;
     const auto done = with_cluster(kubeconfig, context,
                                    [&](kube::client* api, const kube::cluster_config*) { return play(api, &code); });
-    return done ? code : failed(done.error());
+    return done ? code : used_wrongly("probe: " + done.error().message);
 }
 
 }  // namespace cotrain::app

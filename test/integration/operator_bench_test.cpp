@@ -119,19 +119,34 @@ TEST(operator_bench, says_what_is_wrong) {
     EXPECT_EQ(dead.output, "cotrain bench: x: the controller ended with exit code 3: it is broken\n");
 }
 
-TEST(operator_bench, ctrl_c_leaves_nothing_behind) {
+// What a controller started and left behind when it ended goes with the run.
+TEST(operator_bench, a_controller_that_ends_leaves_nobody_behind) {
+    const temp_dir out;
+    const finished dead =
+        run_shell(std::string(COTRAIN_BINARY) + " bench --repetitions 1 --controller 'x=sleep 1000 & echo $! >" +
+                  out.path() + "/pid; exit 3'; kill -0 $(cat " + out.path() + "/pid) && echo it lives");
+    EXPECT_FALSE(dead.output.contains("it lives")) << dead.output;
+    EXPECT_TRUE(dead.output.contains("the controller ended with exit code 3")) << dead.output;
+}
+
+class operator_bench_ended : public testing::TestWithParam<const char*> {};
+
+TEST_P(operator_bench_ended, leaves_nothing_behind) {
     const temp_dir tmp, out;
     // Interrupts itself once the controller lives; that one leaves its own number.
     const finished done =
         run_shell("TMPDIR=" + tmp.path() + " " + COTRAIN_BINARY + " bench --json " + out.path() +
                   "/r.json --controller 'x=echo $$ >" + out.path() + "/pid; exec sleep 1000' & bench=$!; until [ -s " +
-                  out.path() + "/pid ]; do sleep 0.01; done; kill -INT $bench; wait $bench; code=$?; kill -0 $(cat " +
-                  out.path() + "/pid) 2>/dev/null && echo it lives; exit $code");
+                  out.path() + "/pid ]; do sleep 0.01; done; kill -" + GetParam() +
+                  " $bench; wait $bench; code=$?; kill -0 $(cat " + out.path() +
+                  "/pid) 2>/dev/null && echo it lives; exit $code");
     EXPECT_EQ(done.code, 1);
     EXPECT_EQ(done.output, "cotrain bench: x: interrupted\n");
     EXPECT_EQ(entries(tmp), 0U);
     EXPECT_FALSE(std::filesystem::exists(out.path() + "/r.json"));
 }
+
+INSTANTIATE_TEST_SUITE_P(by, operator_bench_ended, testing::Values("INT", "TERM", "HUP"));
 
 }  // namespace
 }  // namespace cotrain::test

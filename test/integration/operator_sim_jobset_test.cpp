@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <filesystem>
+#include <fstream>
 #include <string>
 
 #include "api/edit.hpp"
@@ -14,6 +15,7 @@
 #include "integration/operator_scene.hpp"
 #include "integration/operator_sim_child.hpp"
 #include "support/run.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain {
 namespace {
@@ -87,10 +89,63 @@ TEST(sim_processes, demo_ends_with_complete) {
 }
 
 TEST(sim_processes, wrong_words_are_told_with_code_2) {
-    for (const char* words : {"demo now", "playground --port x", "playground --faults jump", "playground --what"}) {
+    const test::temp_dir tmp;
+    const std::string mine = tmp.path("config");
+    std::ofstream(mine) << "apiVersion: v1\nkind: Config\ncurrent-context: work\n";
+    std::ofstream(tmp.path("snapshot")) << "no snapshot\n";
+    for (const std::string& words : {std::string("demo now"),
+                                     std::string("playground --port x"),
+                                     std::string("playground --faults jump"),
+                                     std::string("playground --what"),
+                                     std::string("playground --kubeconfig /nowhere/at/all"),
+                                     std::string("playground --snapshot /nowhere/at/all"),
+                                     std::string("playground --snapshot /"),
+                                     "playground --kubeconfig " + mine,
+                                     "playground --snapshot " + tmp.path("snapshot"),
+                                     std::string("config --config /nowhere"),
+                                     std::string("config --what"),
+                                     std::string("probe --what x"),
+                                     std::string("probe --kubeconfig"),
+                                     std::string("probe --kubeconfig=/nowhere"),
+                                     std::string("operator --kubeconfig=/nowhere"),
+                                     std::string("operator --config=/nowhere"),
+                                     std::string("doctor --what"),
+                                     std::string("doctor -o xml"),
+                                     std::string("render"),
+                                     std::string("render -f /nowhere"),
+                                     std::string("render -f " + mine + " -o text"),
+                                     std::string("validate -f /nowhere"),
+                                     std::string("bench --rate fast"),
+                                     std::string("bench --kubeconfig " + tmp.path("snapshot")),
+                                     std::string("jump")}) {
         const test::finished said = test::run_shell(std::string(COTRAIN_BINARY) + " " + words);
         EXPECT_EQ(said.code, 2) << words;
-        EXPECT_EQ(std::count(said.output.begin(), said.output.end(), '\n'), 1) << said.output;
+        EXPECT_EQ(std::count(said.output.begin(), said.output.end(), '\n'), 1) << words << "\n" << said.output;
+    }
+    std::string kept;
+    std::getline(std::ifstream(mine), kept);
+    EXPECT_EQ(kept, "apiVersion: v1") << "somebody's kubeconfig is not replaced";
+}
+
+TEST(sim_processes, every_command_has_help) {
+    for (const char* word :
+         {"bench", "config", "demo", "doctor", "operator", "playground", "probe", "render", "validate"}) {
+        const test::finished said = test::run_shell(std::string(COTRAIN_BINARY) + " " + word + " --help");
+        EXPECT_EQ(said.code, 0) << word;
+        EXPECT_TRUE(said.output.starts_with(std::string("usage: cotrain ") + word)) << said.output;
+    }
+}
+
+// While the operator inside is not ready yet, too.
+TEST(sim_processes, whoever_is_impatient_with_a_playground_leaves_nothing_behind) {
+    for (const char* signal : {"INT", "TERM", "HUP"}) {
+        const test::temp_dir tmp;
+        const test::finished done =
+            test::run_shell("cd '" + tmp.path() + "'; TMPDIR=$PWD " + COTRAIN_BINARY +
+                            " playground --kubeconfig k & child=$!; until [ -s k ]; do sleep 0.002; done; kill -" +
+                            signal + " $child; wait $child; code=$?; ls; exit $code");
+        EXPECT_EQ(done.code, 0) << signal << done.output;
+        EXPECT_FALSE(std::filesystem::exists(tmp.path("k"))) << signal << done.output;
     }
 }
 

@@ -47,7 +47,7 @@ awaitable<void> end_by_mistake(asio::io_context* loop) {
     EXPECT_EQ(co_await wrong.ended(), 2);
     EXPECT_TRUE(wrong.log().contains("webhok")) << wrong.log();
     operator_child nowhere(*loop, config, "/does/not/exist");
-    EXPECT_EQ(co_await nowhere.ended(), 1);
+    EXPECT_EQ(co_await nowhere.ended(), 2);
     EXPECT_TRUE(nowhere.log().contains("/does/not/exist")) << nowhere.log();
 }
 
