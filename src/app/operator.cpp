@@ -7,6 +7,7 @@
 #include <charconv>
 #include <csignal>
 
+#include "app/doctor_judge.hpp"
 #include "app/give_back.hpp"
 #include "app/operator_metrics.hpp"
 #include "kube/find_config.hpp"
@@ -250,6 +251,7 @@ awaitable<void> operator_process::tell_missing() {
         if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none) co_return;
         pause = error ? first_reminder : missing_reminder;
         if (error) continue;  // one is missing now: others may be, too
+        if (!informers_->is_ready()) co_await tell_old_server();
         for (const kind k : informers_->missing()) {
             const auto& of = watch::info_of(k).of;
             log_.warn("waiting for a definition that the cluster does not have",
@@ -258,6 +260,16 @@ awaitable<void> operator_process::tell_missing() {
                        {"install", how_to_install(k)}});
         }
     }
+}
+
+// Once, when nothing has to wait for it.
+awaitable<void> operator_process::tell_old_server() {
+    if (std::exchange(version_asked_, true)) co_return;
+    const auto version = co_await api_.version();
+    if (!version) co_return;
+    if (const finding said = judge_version(*version, {}, {}); said.how == verdict::problem)
+        log_.warn("the API server is older than what is supported",
+                  {{"version", version->git_version}, {"do", said.remedy}});
 }
 
 awaitable<void> operator_process::work_when_leading() {
@@ -282,6 +294,7 @@ awaitable<void> operator_process::work_when_leading() {
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begun;
     log_.info("every job was looked at", {{"duration", took.count()}});
+    co_await tell_old_server();
     co_await tidy_up();
 }
 

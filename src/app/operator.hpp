@@ -98,6 +98,7 @@ class operator_process {
     [[nodiscard]] bool open_ports();
     [[nodiscard]] awaitable<void> handle_signals();
     [[nodiscard]] awaitable<void> tell_missing();
+    [[nodiscard]] awaitable<void> tell_old_server();
     [[nodiscard]] awaitable<void> work_when_leading();
     [[nodiscard]] awaitable<void> tidy_up();
     [[nodiscard]] awaitable<void> wind_down();
@@ -135,6 +136,7 @@ class operator_process {
     admission_lookup lookup_;
     std::unique_ptr<servers> servers_;
     asio::signal_set signals_;
+    bool version_asked_ = false;
     asio::steady_timer patience_;  // with what is under way at the end
     base::signal ended_;
     bool working_now_ = false;
