@@ -9,6 +9,7 @@
 
 #include "api/json.hpp"
 #include "app/page_server.hpp"
+#include "app/page_texts.hpp"
 #include "app/playground_view.hpp"
 #include "support/run.hpp"
 
@@ -65,6 +66,15 @@ awaitable<void> read_files(scene* s) {
 TEST(page, serves_its_files_to_this_machine) {
     scene s;
     test::run(s.loop, read_files(&s));
+}
+
+TEST(page, loads_nothing_from_elsewhere_and_writes_no_markup) {
+    for (const std::string_view text : {app::page::html, app::page::script, app::page::style}) {
+        ASSERT_FALSE(text.empty());
+        for (const char* never : {"://", "innerHTML", "outerHTML", "insertAdjacent", "document.write", "eval(",
+                                  "@import", "url(", "style=", "onclick"})
+            EXPECT_FALSE(text.contains(never)) << never;
+    }
 }
 
 awaitable<void> read_states(scene* s) {

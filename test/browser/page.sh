@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The playground's page in a headless Chromium: what a browser makes of it, not what we send. Run by hand: a browser is much
-# to ask of a machine that only wants to run the tests.
+# The playground's page in a headless Chromium: what a browser makes of it, not what we send. `./dev test --page` runs it; a
+# browser is much to ask of a machine that only wants to run the other tests.
 #   test/browser/page.sh [PROGRAM] [PICTURE.png]    default: build/release/cotrain, no picture
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -23,7 +23,28 @@ done
 page=$(sed -n 's/^Its TrainJobs as a page: *//p' "$work/said")
 export KUBECONFIG=$work/kubeconfig
 "$kubectl" apply -f examples/torch.yaml -f examples/mpi.yaml >/dev/null
+"$kubectl" create -f - >/dev/null <<'YAML'
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {name: broken, annotations: {playground.cotrain/script: "ready 0ms, run 0ms, fail"}}
+spec: {runtimeRef: {name: torch, kind: TrainingRuntime}, trainer: {numNodes: 1}}
+YAML
+# What a page that trusted it would make bold.
+"$kubectl" create -f - >/dev/null <<'YAML'
+apiVersion: events.k8s.io/v1
+kind: Event
+metadata: {name: hostile, namespace: default}
+eventTime: "2026-01-02T03:04:05.000000Z"
+action: Testing
+reason: Hostile
+type: Normal
+note: <b onclick="alert(1)">bold</b>
+reportingController: test
+reportingInstance: test
+regarding: {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, name: broken, namespace: default}
+YAML
 "$kubectl" wait --for=condition=Complete trainjob/torch-two trainjob/mpi-pi --timeout=30s >/dev/null
+"$kubectl" wait --for=condition=Failed trainjob/broken --timeout=30s >/dev/null
 
 # Its state is a stream that never ends, and the browser waits for its end: it gets five seconds, then the playground ends. What
 # was shown has to stay, and a word about that has to come.
@@ -42,6 +63,9 @@ shows 'data-name="default/torch-two"' 'the Torch job'
 shows 'data-name="default/mpi-pi"' 'the MPI job'
 shows 'class="condition True Complete"' 'that they are Complete'
 shows '<progress[^>]*max="1"' 'their pods'
+shows '<progress[^>]*aria-label="jobs of node: 1 succeeded"' 'their pods to those who hear it'
+shows '<p class="why">[A-Za-z]+: jobset failed' 'why a job failed'
+shows '&lt;b onclick="alert\(1\)"&gt;bold&lt;/b&gt;' 'markup of others as text'
 shows 'JobSet after [0-9.]+ ms' 'how long it took to the JobSet'
 shows 'Normal JobSetCreated' 'events'
 shows 'the playground is gone; waiting for it' 'that the playground has ended'

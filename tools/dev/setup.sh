@@ -27,6 +27,8 @@ h2load nghttp2-client
 nghttpd nghttp2-server
 strace strace
 valgrind valgrind'
+readonly page_proofs='
+chromium chromium'
 readonly image_proofs='
 curl curl
 make make

@@ -26,15 +26,22 @@ run_suite() {
 }
 
 run_tests() {
-  local units_only= filter='*' each
+  local units_only= filter='*' page= each
   while [ $# -gt 0 ]; do
     case $1 in
       --unit) units_only=1 ;;
+      --page) page=1 ;;
       --only) filter=${2:?--only needs a pattern} && shift ;;
       *) die "test: unknown option '$1'" ;;
     esac
     shift
   done
+  if [ -n "$page" ]; then
+    need page
+    build_preset dev cotrain
+    test/browser/page.sh build/dev/cotrain
+    return
+  fi
   build_preset dev
   for each in build/dev/test/*_test; do
     [ "$each" = build/dev/test/integration_test ] && continue

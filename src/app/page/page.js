@@ -13,10 +13,14 @@ const partRow = (into, part, over) => {
   const bar = make("progress");
   bar.max = Math.max(all, 1);
   bar.value = part.ready + part.succeeded;
-  bar.title = JSON.stringify(part);
-  const words = ["ready", "succeeded", "failed", "suspended"].filter((w) => part[w] > 0).map((w) => `${part[w]} ${w}`);
-  into.append(make("span", part.name), bar, make("small", words.join(", ") || (over ? "gone with the job" : part.active ? "starting" : "waiting")));
+  const counts = ["ready", "succeeded", "failed", "suspended"].filter((w) => part[w] > 0).map((w) => `${part[w]} ${w}`);
+  const words = counts.join(", ") || (over ? "gone with the job" : part.active ? "starting" : "waiting");
+  bar.setAttribute("aria-label", `jobs of ${part.name}: ${words}`);
+  into.append(make("span", part.name), bar, make("small", words));
 };
+
+// What is wrong has to be read without a mouse.
+const isTrouble = (each) => each.status === (each.type === "ResourcesReady" ? "False" : "True") && ["Failed", "ResourcesReady"].includes(each.type);
 
 const draw = (job) => {
   const out = make("article");
@@ -25,25 +29,33 @@ const draw = (job) => {
   const head = make("h2", job.name);
   head.append(make("small", `${job.namespace} · runtime ${job.runtime}`));
   for (const each of job.conditions || []) {
-    const badge = make("span", each.type, `condition ${each.status} ${each.type}`);
+    const badge = make("span", each.status === "True" ? each.type : `${each.type}: ${each.status}`, `condition ${each.status} ${each.type}`);
     badge.title = `${each.reason}: ${each.message}`;
     head.append(badge);
   }
   out.append(head);
+  for (const each of (job.conditions || []).filter(isTrouble)) out.append(make("p", `${each.reason}: ${each.message}`, "why"));
   const parts = make("div", undefined, "parts");
   for (const each of job.parts || []) partRow(parts, each, over);
   out.append(parts);
   const facts = over ? [] : [`${job.podsReady} of ${job.pods} pods ready`];
   if (job.gang) facts.push(`gang of ${job.gang.minMember}: ${job.gang.phase}, ${job.gang.running} running`);
   if (job.latencyMs !== undefined) facts.push(`JobSet after ${job.latencyMs} ms`);
-  out.append(make("div", facts.join(" · "), "latency"));
+  out.append(make("div", facts.join(" · "), "facts"));
   const events = make("ul", undefined, "events");
   for (const each of job.events) events.append(make("li", each));
   if (job.events.length > 0) out.append(events);
   return out;
 };
 
+// Said aloud by screen readers, and so only when it changes.
+const stand = (text) => {
+  const at = document.getElementById("standing");
+  if (at.textContent !== text) at.textContent = text;
+};
+
 const show = (state) => {
+  stand("");
   document.getElementById("summary").textContent =
     `${state.jobsEver} so far · created → JobSet: p50 ${state.p50Ms} ms, p99 ${state.p99Ms} ms (${state.measured} measured)`;
   document.getElementById("jobs").replaceChildren(...state.jobs.map(draw));
@@ -52,6 +64,4 @@ const show = (state) => {
 
 const source = new EventSource("state");
 source.onmessage = (message) => show(JSON.parse(message.data));
-source.onerror = () => {
-  document.getElementById("summary").textContent = "the playground is gone; waiting for it …";
-};
+source.onerror = () => stand("the playground is gone; waiting for it …");
