@@ -1,7 +1,7 @@
 # The image for those who have a container engine; `./dev image` makes the same one without.
-#   docker build -t cotrain .                      (arm64: docker build --build-arg TARGETARCH=arm64 -t cotrain .)
-FROM debian:trixie AS build
-ARG TARGETARCH=amd64
+#   docker build -t cotrain .                  (for arm64, by the cross compiler: docker build --platform linux/arm64 -t cotrain .)
+FROM --platform=$BUILDPLATFORM debian:trixie AS build
+ARG TARGETARCH
 WORKDIR /source
 COPY . .
 RUN apt-get update -q && apt-get install -y -q --no-install-recommends ca-certificates git \

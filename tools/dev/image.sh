@@ -3,18 +3,20 @@
 # What is allowed to grow only on purpose.
 readonly image_layer_bytes_max=$((3 << 20)) manager_bytes_max=$((6 << 20)) cotrain_bytes_max=$((8 << 20))
 
-# run_image [amd64|arm64|all] [--check]: leaves build/image/ with archives, binaries and what they are made of.
+# run_image [amd64|arm64|all] [--check] [--test]: leaves build/image/ with archives, binaries and what they are made of.
 run_image() {
-  local architectures=amd64 check= each
+  local architectures=amd64 check= tests= each
   while [ $# -gt 0 ]; do
     case $1 in
       amd64 | arm64) architectures=$1 ;;
       all) architectures='amd64 arm64' ;;
       --check) check=1 ;;
-      *) die "image: unknown option '$1'; there are amd64, arm64, all and --check" ;;
+      --test) tests=1 ;;
+      *) die "image: unknown option '$1'; there are amd64, arm64, all, --check and --test" ;;
     esac
     shift
   done
+  case $tests$architectures in 1*amd64*) die "image: --test is for arm64 alone; './dev test --unit' is this machine's" ;; esac
   need image
   case $architectures in *arm64*) need image_arm64 ;; esac
   image_epoch
@@ -22,6 +24,7 @@ run_image() {
     build_static "$each" "$(build_of "$each")"
     pack_image "$each" "$(build_of "$each")"
     [ -z "$check" ] || check_reproducible "$each"
+    [ -z "$tests" ] || test_static "$each" "$(build_of "$each")"
   done
 }
 
@@ -56,11 +59,13 @@ build_static() {
 }
 
 pack_image() {
-  local name=build/image/cotrain-linux-$1 digest
+  local name=build/image/cotrain-linux-$1 libraries= digest
   mkdir -p build/image
   digest=$(tools/image/archive.sh "$2/stripped/manager" "$1" "$image_version" "$name.tar")
   printf '%s\n' "$digest" >"$name.digest"
-  tools/image/sbom.sh "$2/stripped/manager" "$1" "$image_version" "$(tools/image/openssl.sh "$1")" >"$name.spdx.json"
+  [ "$1" != arm64 ] || libraries=$(tools/image/arm64_libraries.sh)
+  tools/image/sbom.sh "$2/stripped/manager" "$1" "$image_version" "$(tools/image/openssl.sh "$1")" "$libraries" >"$name.spdx.json"
+  ! grep -q '"versionInfo":"unknown"' "$name.spdx.json" || die "image: $name.spdx.json does not know the version of everything inside"
   cp "$2/stripped/manager" "build/image/manager-linux-$1"
   cp "$2/stripped/cotrain" "build/image/cotrain-linux-$1"
   say "$name.tar: $digest"
@@ -74,6 +79,20 @@ layer_bytes() { tar -tvf "$1" --wildcards './blobs/sha256/?*' | awk '{ if ($3 > 
 within() {
   printf '    %-26s %9s bytes of %s\n' "$1" "$2" "$3"
   [ "$2" -le "$3" ] || die "image: $1 has grown over its bound"
+}
+
+# test_static ARCHITECTURE BUILD: the unit tests with the image's libraries and flags, run by an emulator.
+test_static() {
+  local each filter
+  say "building the unit tests for linux/$1"
+  mapfile -t suites < <(cmake --build "$2" --target help | sed -nE 's/^([a-z]+_test): phony$/\1/p' | grep -v '^integration_test$')
+  NINJA_STATUS='[%f/%t %es] ' ninja -C "$2" -j "$jobs" "${suites[@]}" | show_progress
+  # What an emulator of one process cannot do; lines of tools/image/emulator_cannot say why.
+  filter=-$(sed -nE 's/^([a-z_]+\.[a-zA-Z0-9_\/*]+).*/\1/p' tools/image/emulator_cannot | paste -sd:)
+  for each in "${suites[@]}"; do
+    run_suite "${each%_test} ($1)" qemu-aarch64 -L /usr/aarch64-linux-gnu "$2/test/$each" --gtest_brief=1 --gtest_filter="$filter"
+  done
+  summary
 }
 
 # Built once more, somewhere else and from nothing: the same bytes must come out.
