@@ -25,6 +25,9 @@ run_suite() {
   printf '    %s: %s passed, %s failed, %s skipped\n' "$name" "$ok" "$bad" "$skip"
 }
 
+# has_tests PROGRAM PATTERN: whether it has tests of such a name.
+has_tests() { [ "$2" = '*' ] || [ -n "$("$1" --gtest_list_tests --gtest_filter="$2" | grep '^  ')" ]; }
+
 run_tests() {
   local units_only= filter='*' page= each
   while [ $# -gt 0 ]; do
@@ -45,9 +48,11 @@ run_tests() {
   build_preset dev
   for each in build/dev/test/*_test; do
     [ "$each" = build/dev/test/integration_test ] && continue
+    has_tests "$each" "$filter" || continue
     run_suite "$(basename "$each" _test)" "$each" --gtest_brief=1 --gtest_filter="$filter"
   done
-  [ -n "$units_only" ] || run_against_apiserver "$filter"
+  [ -n "$units_only" ] || ! has_tests build/dev/test/integration_test "$filter" || run_against_apiserver "$filter"
+  [ $((passed + failed + skipped)) != 0 ] || die "test: no test is called '$filter'; names are SUITE.TEST, * stands for anything"
   summary
 }
 
