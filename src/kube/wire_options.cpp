@@ -26,7 +26,7 @@ base::result<net::client_options> wire_options(const cluster_config& cluster, ne
         wire.connect.via = std::move(*proxy);
     } else if (cluster.scheme == "https") {
         auto proxy = net::tcp::proxy_for(cluster.host, cluster.port, cluster.https_proxy, cluster.no_proxy);
-        if (!proxy) return base::fail(std::move(proxy).error().during("HTTPS_PROXY"));
+        if (!proxy) return base::fail(std::move(proxy).error());
         wire.connect.via = std::move(*proxy);
     }
     wire.tls.reset();
