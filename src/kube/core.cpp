@@ -83,6 +83,8 @@ awaitable<base::result<client::core::answer>> client::core::perform(call what, b
         const next_step next =
             after_failure(options.retry, tried, outcome.error(), what.http.idempotent, left, random_.unit());
         if (next.what == verdict::give_up) co_return outcome;
+        // stop() has woken everybody who waited: nobody may begin to wait after it.
+        if (stopping_) continue;
         if (next.what == verdict::renew) {
             auto renewed = co_await renew(outcome.error().code == base::errc::tls, used, due);
             if (!renewed) co_return base::fail(std::move(renewed).error().during(outcome.error().message));

@@ -135,6 +135,42 @@ TEST(client, stop_ends_what_runs_and_what_waits) {
     });
 }
 
+awaitable<void> stop_and_mark(client* c, bool* stopped) {
+    co_await c->stop();
+    *stopped = true;
+}
+
+// The log is written to between the answer and what is decided about it.
+struct stopper {
+    fake_api* api = nullptr;
+    client* running = nullptr;
+    base::task_group* tasks = nullptr;
+    bool stopped = false;
+
+    static void hear(void* self, std::string_view) {
+        auto& me = *static_cast<stopper*>(self);
+        if (auto* c = std::exchange(me.running, nullptr)) me.tasks->spawn("stop", stop_and_mark(c, &me.stopped));
+    }
+};
+
+TEST(client, does_not_begin_to_wait_for_another_try_after_stop) {
+    static stopper when;
+    when = {};
+    fake_api api(answers({{429, {{"retry-after", "9"}, {"warning", R"(299 - "busy")"}}, ""}}));
+    api.log = base::logger(&stopper::hear, &when, base::level::info);
+    api.run([](fake_api& a, client& c) -> awaitable<void> {
+        base::task_group tasks(a.loop.get_executor());
+        when.tasks = &tasks;
+        when.running = &c;
+        const auto start = std::chrono::steady_clock::now();
+        const auto got = co_await c.get(config_map, {"ns", "a"});
+        EXPECT_TRUE(!got && got.error().code == base::errc::canceled);
+        co_await tasks.join();
+        EXPECT_TRUE(when.stopped);
+        EXPECT_LT(std::chrono::steady_clock::now() - start, 5s);
+    });
+}
+
 TEST(client, logs_each_warning_once) {
     fake_api api(answers({{200, {{"warning", R"(299 - "v1alpha1 is deprecated")"}}}}));
     api.run([](fake_api& a, client& c) -> awaitable<void> {
