@@ -12,6 +12,12 @@ base::error lost(std::string_view doing, const boost::system::error_code& why) {
     return base::make_error(base::errc::lost, why.message()).during(doing);
 }
 
+// Nothing was asked of the peer yet, so whoever waits may try again, whatever it wants to ask.
+base::error unreached(std::string_view why) {
+    std::string text = "TLS handshake: ";
+    return base::make_error(base::errc::connect, text.append(why));
+}
+
 // Registers the socket with the event loop anew: Asio watches a socket that was connected asynchronously for
 // writability, too, and each time the kernel has sent something the loop would wake for nothing.
 asio::ip::tcp::socket registered_for_reading(asio::ip::tcp::socket socket) {
@@ -38,13 +44,12 @@ awaitable<base::result<>> transport::handshake() {
         // Also on failure: the peer should receive the alert that says why.
         auto sent = co_await send(&secured_->outgoing());
         if (!done) co_return base::fail(std::move(done).error());
-        if (!sent) co_return base::fail(std::move(sent).error());
+        if (!sent) co_return base::fail(unreached(sent.error().message));
         if (*done) co_return base::result<>{};
         auto room = received_.prepare(read_bytes);
         auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
-        if (error == asio::error::eof)
-            co_return base::fail(base::errc::tls, "TLS handshake: the peer closed the connection");
-        if (error) co_return base::fail(lost("TLS handshake", error));
+        if (error == asio::error::eof) co_return base::fail(secured_->truncated());
+        if (error) co_return base::fail(unreached(error.message()));
         auto fed = secured_->feed({room.data(), bytes});
         if (!fed) co_return base::fail(std::move(fed).error());
     }

@@ -114,6 +114,40 @@ TEST_F(client_tls, a_peer_without_http2_is_named) {
     });
 }
 
+awaitable<void> hang_up(asio::ip::tcp::acceptor* acceptor, bool with_reset) {
+    for (;;) {
+        auto [error, socket] = co_await acceptor->async_accept(use_tuple);
+        if (error) co_return;
+        char hello[4096];  // left unread, it would make a reset of every end
+        static_cast<void>(co_await socket.async_read_some(asio::buffer(hello), use_tuple));
+        boost::system::error_code ignored;
+        if (with_reset) socket.set_option(asio::socket_base::linger(true, 0), ignored);
+        socket.close(ignored);
+    }
+}
+
+TEST_F(client_tls, a_peer_that_hangs_up_in_the_handshake_was_asked_for_nothing) {
+    here.run([](world& w) -> awaitable<void> {
+        for (const bool with_reset : {false, true}) {
+            asio::ip::tcp::acceptor balancer(w.loop, {asio::ip::address_v4::loopback(), 0});
+            w.tasks.spawn("balancer", hang_up(&balancer, with_reset));
+            client_options o = keys->client(w);
+            o.peer.port = balancer.local_endpoint().port();
+            o.repeats_max = 1;
+            client& c = w.use(o);
+            request create = get("/a");
+            create.idempotent = false;
+            auto answer = co_await c.send(std::move(create));
+            EXPECT_FALSE(answer.has_value());
+            EXPECT_EQ(answer ? base::errc::internal : answer.error().code, base::errc::connect);
+            EXPECT_EQ(answer ? base::retry::never : answer.error().again, base::retry::later);
+            balancer.close();
+        }
+        w.tasks.cancel();
+        co_await w.tasks.join();
+    });
+}
+
 TEST_F(client_tls, a_peer_that_never_shakes_hands_is_left_after_the_connect_timeout) {
     here.run([](world& w) -> awaitable<void> {
         asio::ip::tcp::acceptor silent(w.loop, {asio::ip::address_v4::loopback(), 0});
