@@ -127,7 +127,7 @@ awaitable<base::result<>> client::impl::establish() {
     auto socket = co_await tcp::connect(options_.peer, options_.connect);
     if (!socket) co_return base::fail(std::move(socket).error());
     std::optional<tls::engine> secured;
-    if (options_.tls) secured.emplace(options_.tls, options_.server_name);
+    if (keys) secured.emplace(keys, options_.server_name);
     transport wire(std::move(*socket), std::move(secured));
 
     struct watched {
@@ -138,13 +138,14 @@ awaitable<base::result<>> client::impl::establish() {
     shaking_until_ = std::chrono::steady_clock::now() + options_.connect.timeout;
     wake_at(shaking_until_);
     auto shaken = co_await wire.handshake();
+    const auto keys = options_.tls;
     if (!shaken) {
         if (std::chrono::steady_clock::now() >= shaking_until_)
             co_return base::fail(base::errc::connect, "connect to " + peer_ + ": no TLS handshake within " +
                                                           std::to_string(options_.connect.timeout.count()) + " ms");
         co_return base::fail(std::move(shaken).error().during("connect to " + peer_));
     }
-    if (options_.tls && wire.protocol() != "h2")
+    if (keys && wire.protocol() != "h2")
         co_return base::fail(base::errc::protocol, "connect to " + peer_ + ": the peer does not speak HTTP/2 (ALPN: " +
                                                        std::string(wire.protocol().empty() ? "none" : wire.protocol()) +
                                                        ")");
@@ -172,6 +173,7 @@ void client::impl::connect_failed(const base::error& why) {
 }
 
 awaitable<void> client::impl::serve(std::shared_ptr<connection> link) {
+    if (options_.tls != keys) link->drain();  // replaced meanwhile
     co_await link->read_loop();
     forget(*link);
 }

@@ -12,6 +12,8 @@ struct secured {
     test::authority ca{"first CA"};
     std::shared_ptr<const tls::context> serving = context_of(ca);
 
+    std::function<void()> accepted;  // for each connection, before its handshake
+
     static std::shared_ptr<const tls::context> context_of(const test::authority& from) {
         const auto leaf = from.issue({.common_name = "server", .addresses = {"127.0.0.1"}});
         return *tls::context::for_server({.certificate_pem = leaf.certificate_pem, .key_pem = leaf.key_pem});
@@ -21,7 +23,10 @@ struct secured {
     }
     server_options options() {
         server_options o;
-        o.tls = [this] { return serving; };
+        o.tls = [this] {
+            if (accepted) accepted();
+            return serving;
+        };
         return o;
     }
     client_options client(const world& w) const {
@@ -111,6 +116,19 @@ TEST_F(client_tls, a_peer_without_http2_is_named) {
         auto answer = co_await c.send(get("/a"));
         EXPECT_FALSE(answer.has_value());
         EXPECT_TRUE(answer || answer.error().again == base::retry::never);
+    });
+}
+
+TEST_F(client_tls, credentials_that_change_during_a_handshake_replace_what_comes_of_it) {
+    here.run([](world& w) -> awaitable<void> {
+        client& c = w.use(keys->client(w));
+        int connections = 0;
+        keys->accepted = [&] {
+            if (++connections == 1) c.use_tls(secured::trusting(keys->ca));
+        };
+        EXPECT_TRUE((co_await c.send(get("/a"))).has_value());
+        EXPECT_EQ(c.counters().connects, 2U);
+        keys->accepted = nullptr;
     });
 }
 
