@@ -48,6 +48,7 @@ awaitable<void> connection::write_loop() {
         session_.drain(outgoing_, write_batch_bytes);
         if (!outgoing_.empty() || wire_.owes()) {
             if (auto sent = co_await wire_.write(&outgoing_); !sent) close(std::move(sent).error().message);
+        deliver();  // requests that found the stream ids used up
         } else if (session_.failure() != nullptr) {
             close(session_.failure()->message);
         } else if (over()) {

@@ -1,5 +1,6 @@
 // The client when the network or the peer fails: GOAWAY, cuts, black holes, silence, refusals.
 #include <algorithm>
+#include <optional>
 
 #include "net/client.hpp"
 #include "net/world.hpp"
@@ -111,6 +112,30 @@ TEST(client_failure, a_lease_renewal_moves_to_a_fresh_connection_long_before_the
         auto answer = co_await c.send(std::move(renewal));
         EXPECT_TRUE(answer.has_value()) << answer.error().message;
         EXPECT_EQ(c.counters().connects, 2U);
+    });
+}
+
+awaitable<void> send_into(client* c, request what, std::optional<base::result<response>>* answer) {
+    *answer = co_await c->send(std::move(what));
+}
+
+TEST(client_failure, a_connection_without_stream_ids_is_left_though_its_peer_is_silent) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        client_options o = w.options();
+        o.limits.stream_id_max = 5;
+        client& c = w.use(o);
+        EXPECT_TRUE((co_await c.send(get("/a"))).has_value());
+        base::task_group callers(w.loop.get_executor());
+        std::optional<base::result<response>> first, second;
+        callers.spawn("hangs", send_into(&c, get("/hang"), &first));
+        callers.spawn("hangs", send_into(&c, get("/hang"), &second));
+        request next = get("/b");
+        next.deadline = 5s;
+        EXPECT_TRUE((co_await c.send(std::move(next))).has_value());
+        EXPECT_EQ(c.counters().connects, 2U);
+        callers.cancel();
+        co_await callers.join();
     });
 }
 
