@@ -100,6 +100,14 @@ void connection::drain() {
 
 void connection::close(std::string why) {
     if (std::exchange(closed_, true)) return;
+void connection::end_streams(std::string_view why) {
+    std::vector<exchange*> streamed;
+    for (const auto& [key, what] : running_)
+        if (!what->whole) streamed.push_back(what.get());
+    for (exchange* what : streamed) ended_.push_back({release(*what), h2::ending::lost, 0, std::string(why)});
+    deliver();
+}
+
     why_ = std::move(why);
     draining_ = true;
     wire_.close();

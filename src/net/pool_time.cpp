@@ -43,13 +43,13 @@ time_point client::impl::sweep(time_point now) {
             expire(what);
         }
     }
-    time_point next = deadlines_.empty() ? time_point::max() : deadlines_.begin()->first;
+    time_point next = time_point::max();
     for (const auto& link : std::vector(connections_)) {
         next = std::min(next, link->tick(now));
         if (!link->draining()) continue;
         const time_point end = link->drain_since + options_.drain;
         if (end <= now) {
-            link->close("replaced, and its streams did not end in time");
+            link->end_streams("the connection was replaced, and the stream did not end in time");
         } else {
             next = std::min(next, end);
         }
@@ -61,7 +61,7 @@ time_point client::impl::sweep(time_point now) {
             next = std::min(next, shaking_until_);
         }
     }
-    return next;
+    return deadlines_.empty() ? next : std::min(next, deadlines_.begin()->first);
 }
 
 void client::impl::expire(exchange& what) {

@@ -119,6 +119,36 @@ awaitable<void> send_into(client* c, request what, std::optional<base::result<re
     *answer = co_await c->send(std::move(what));
 }
 
+TEST(client_failure, a_slow_answer_outlives_the_grace_of_a_connection_that_was_told_to_go) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        client_options o = w.options();
+        o.drain = 20ms;
+        o.limits.stream_window_bytes = 64U << 10U;
+        client& c = w.use(o);
+        auto watch = co_await c.open(get("/big?100000000"));
+        EXPECT_TRUE(watch.has_value());
+        if (!watch) co_return;
+        request create = get("/held");
+        create.method = "POST";
+        create.idempotent = false;
+        std::optional<base::result<response>> created;
+        base::task_group callers(w.loop.get_executor());
+        callers.spawn("create", send_into(&c, std::move(create), &created));
+        while (w.seen["/held"] == 0) EXPECT_TRUE((co_await c.send(get("/between"))).has_value());
+        w.peer().shutdown_connections();
+        base::result<std::string_view> piece;
+        do piece = co_await watch->read();
+        while (piece && !piece->empty());
+        EXPECT_EQ(piece ? base::errc::internal : piece.error().code, base::errc::lost)
+            << "a watch has to go on elsewhere";
+        w.held.notify_later();
+        co_await callers.join();
+        EXPECT_TRUE(created && created->has_value()) << (*created ? "" : created->error().message);
+        EXPECT_EQ(w.seen["/held"], 1);
+    });
+}
+
 TEST(client_failure, a_connection_without_stream_ids_is_left_though_its_peer_is_silent) {
     world here;
     here.run([](world& w) -> awaitable<void> {

@@ -8,7 +8,7 @@ namespace cotrain::net {
 awaitable<void> world::answer(incoming in) {
     const std::string path = in.head().path;
     ++seen[path];
-    if (path.starts_with("/hang")) {
+    if (path == "/hang" || (path == "/hang-once" && seen[path] == 1)) {
         ++hanging;
         co_await in.until_gone();
         --hanging;
@@ -27,6 +27,7 @@ awaitable<void> world::answer(incoming in) {
         in.finish();
         co_return;
     }
+    if (path == "/held") static_cast<void>(co_await held.wait());
     in.respond(200, {{"content-type", "text/plain"}}, in.head().method + " " + path + " " + std::string(in.body()));
 }
 

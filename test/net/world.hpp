@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/signal.hpp"
 #include "base/task_group.hpp"
 #include "net/client.hpp"
 #include "net/server.hpp"
@@ -18,7 +19,8 @@
 
 namespace cotrain::net {
 
-// The server counts each request by path; /hang is never answered, /big answers with as many bytes as its query says.
+// The server counts each request by path; /hang is never answered, /hang-once not the first time, /held when `held` is
+// notified, /big answers with as many bytes as its query says.
 class world {
    public:
     explicit world(server_options options = {}, bool relayed = false)
@@ -70,6 +72,7 @@ class world {
     std::map<std::string, int> seen;
     std::size_t written = 0;  // bytes of /big that the server could hand over
     int hanging = 0;          // requests to /hang that the peer has not given up
+    base::signal held;        // one request to /held waits for it
 
    private:
     bool relayed_;
