@@ -59,7 +59,6 @@ class body_stream {
 struct client_counters {
     std::uint64_t connects = 0, requests = 0, repeats = 0, bytes_in = 0, bytes_out = 0, socket_reads = 0,
                   socket_writes = 0;
-    std::uint64_t pings_unanswered = 0;
     std::size_t streams_open = 0, requests_queued = 0;
 };
 

@@ -31,7 +31,9 @@ awaitable<void> connection::read_loop() {
             close(open ? "the peer closed the connection" : std::move(open).error().message);
             break;
         }
+        const bool doubted = pulse_.doubted();
         pulse_.heard(std::chrono::steady_clock::now());
+        if (doubted) owner_.on_trusted_again();
         if (auto fed = session_.feed(incoming_.view()); !fed) {
             close(std::move(fed).error().message);
             break;

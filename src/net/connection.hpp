@@ -31,6 +31,8 @@ class connection final : public h2::events {
         virtual void on_answer() = 0;
         virtual void on_attempt_ended(ended_attempt attempt) = 0;
         virtual void on_draining(connection& which) = 0;
+        // It was doubted, and lives.
+        virtual void on_trusted_again() = 0;
 
        protected:
         ~owner() = default;
@@ -73,7 +75,6 @@ class connection final : public h2::events {
     [[nodiscard]] bool usable() const { return !draining_ && !closed_ && !session_.going_away(); }
     // … and that without waiting for another one to end.
     [[nodiscard]] bool has_room(priority rank) const { return session_.has_room(rank); }
-    [[nodiscard]] bool idle() const { return running_.empty(); }
     [[nodiscard]] bool draining() const { return draining_; }
     [[nodiscard]] const h2::session& protocol() const { return session_; }
     [[nodiscard]] const transport& wire() const { return wire_; }

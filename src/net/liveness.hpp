@@ -20,6 +20,7 @@ class liveness {
     void heard(time_point now) {
         heard_ = now;
         asked_.reset();
+        doubted_ = false;
     }
     void configure(std::chrono::milliseconds idle, std::chrono::milliseconds answer) {
         idle_ = idle;
@@ -28,7 +29,10 @@ class liveness {
     // Someone has reason to doubt: ask now, whatever the silence so far.
     void doubt(time_point now) {
         if (!asked_) heard_ = now - idle_;
+        doubted_ = true;
     }
+    // … and nothing has come since.
+    [[nodiscard]] bool doubted() const { return doubted_; }
     // What is due at `now`; `ask` is returned once per silence.
     [[nodiscard]] action tick(time_point now) {
         if (asked_) return now - *asked_ >= answer_ ? action::dead : action::none;
@@ -44,6 +48,7 @@ class liveness {
     std::chrono::milliseconds answer_;
     time_point heard_;
     std::optional<time_point> asked_;
+    bool doubted_ = false;
 };
 
 }  // namespace cotrain::net

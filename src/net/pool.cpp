@@ -63,16 +63,17 @@ bool client::impl::dispatch(const std::shared_ptr<exchange>& what) {
 }
 
 connection* client::impl::choose(priority rank) {
-    connection* first = nullptr;
+    connection* fallback = nullptr;
     std::size_t usable = 0;
     for (const auto& link : connections_) {
         if (!link->usable()) continue;
-        // What is ordinary stays on the oldest connection; what is urgent goes wherever it need not queue.
-        if (!urgent(rank) || link->has_room(rank)) return link.get();
-        if (first == nullptr) first = link.get();
         ++usable;
+        const bool doubted = link->pulse().doubted();
+        // What is ordinary stays on the oldest connection; what is urgent goes wherever it need not queue.
+        if (!doubted && (!urgent(rank) || link->has_room(rank))) return link.get();
+        if (fallback == nullptr || (fallback->pulse().doubted() && !doubted)) fallback = link.get();
     }
-    return usable < options_.connections_max ? nullptr : first;
+    return urgent(rank) && usable < options_.connections_max ? nullptr : fallback;
 }
 
 void client::impl::enqueue(std::shared_ptr<exchange> what) {
@@ -224,6 +225,9 @@ awaitable<void> client::impl::stop() {
     co_await tasks_.join();
     connections_.clear();
 }
+
+// What waited for another connection may use this one after all.
+void client::impl::on_trusted_again() { dispatch_waiting(); }
 
 void client::impl::replace_tls(std::shared_ptr<const tls::context> tls) {
     options_.tls = std::move(tls);

@@ -32,6 +32,7 @@ struct client::impl final : connection::owner {
     void on_answer() override;
     void on_attempt_ended(ended_attempt attempt) override;
     void on_draining(connection& which) override;
+    void on_trusted_again() override;
 
     [[nodiscard]] connection* choose(priority rank);
     // True when `what` went to a connection or has failed for good.

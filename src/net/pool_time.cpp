@@ -73,16 +73,14 @@ void client::impl::expire(exchange& what) {
          base::make_error(base::errc::deadline, sent ? base::retry::idempotent : base::retry::later, std::move(text)));
 }
 
-// Moves a lease renewal away from a connection that may be dead, and asks that connection for a sign of life.
+// Asks a connection that may be dead for a sign of life, and moves a lease renewal away from it, if that may happen
+// twice. Whatever else the connection carries stays: the peer may only be slow.
 void client::impl::hedge(exchange& what, time_point now) {
     arm(what, what.deadline);
     if (what.on == nullptr || what.status != 0 || std::exchange(what.hedged, true)) return;
     connection& doubtful = *what.on;
-    std::shared_ptr<exchange> kept = doubtful.release(what);
-    if (!kept) return;
     doubtful.pulse().doubt(now);
-    doubtful.drain();
-    enqueue(std::move(kept));
+    if (what.what.idempotent) enqueue(doubtful.release(what));
 }
 
 }  // namespace cotrain::net

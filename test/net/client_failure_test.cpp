@@ -28,6 +28,13 @@ awaitable<void> send_counted(client* c, std::string path, bool idempotent, tally
     }
 }
 
+request lease_request(std::string path, std::chrono::milliseconds deadline) {
+    request r = get(std::move(path));
+    r.rank = priority::lease;
+    r.deadline = deadline;
+    return r;
+}
+
 int seen_most(const world& w) {
     int most = 0;
     for (const auto& [path, times] : w.seen) most = std::max(most, times);
@@ -106,12 +113,39 @@ TEST(client_failure, a_lease_renewal_moves_to_a_fresh_connection_long_before_the
         client& c = w.use(w.options());  // pings: 15 s + 15 s
         EXPECT_TRUE((co_await c.send(get("/a"))).has_value());
         w.relay->swallow();
-        request renewal = get("/lease");
-        renewal.rank = priority::lease;
-        renewal.deadline = 1500ms;
-        auto answer = co_await c.send(std::move(renewal));
+        auto answer = co_await c.send(lease_request("/lease", 1500ms));
         EXPECT_TRUE(answer.has_value()) << answer.error().message;
         EXPECT_EQ(c.counters().connects, 2U);
+    });
+}
+
+TEST(client_failure, a_slow_lease_renewal_costs_others_on_a_living_connection_nothing) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        client_options o = w.options();
+        o.drain = 1ms;
+        o.limits.stream_window_bytes = 64U << 10U;
+        client& c = w.use(o);
+        auto watch = co_await c.open(get("/big?3000000"));
+        EXPECT_TRUE(watch.has_value());
+        if (!watch) co_return;
+        auto renewed = co_await c.send(lease_request("/hang", 200ms));
+        EXPECT_EQ(renewed ? base::errc::internal : renewed.error().code, base::errc::deadline);
+        auto all = co_await watch->read_all(3'000'000);
+        EXPECT_TRUE(all && all->size() == 3'000'000) << (all ? "" : all.error().message);
+        EXPECT_TRUE((co_await c.send(get("/b"))).has_value());
+    });
+}
+
+TEST(client_failure, a_lease_request_that_may_not_happen_twice_is_sent_once) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        client& c = w.use(w.options());
+        request create = lease_request("/hang", 100ms);
+        create.idempotent = false;
+        EXPECT_FALSE((co_await c.send(std::move(create))).has_value());
+        EXPECT_TRUE((co_await c.send(get("/b"))).has_value());
+        EXPECT_EQ(w.seen["/hang"], 1);
     });
 }
 

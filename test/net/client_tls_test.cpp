@@ -166,6 +166,21 @@ TEST_F(client_tls, a_peer_that_hangs_up_in_the_handshake_was_asked_for_nothing) 
     });
 }
 
+TEST_F(client_tls, a_lease_renewal_returns_to_a_connection_that_turns_out_to_live) {
+    world relayed(mine.options(), true);
+    relayed.run([](world& w) -> awaitable<void> {
+        client& c = w.use(keys->client(w));
+        EXPECT_TRUE((co_await c.send(get("/a"))).has_value());
+        w.relay->swallow_new(true);
+        request renewal = get("/hang-once");
+        renewal.rank = priority::lease;
+        renewal.deadline = 2s;
+        auto answer = co_await c.send(std::move(renewal));
+        EXPECT_TRUE(answer.has_value()) << answer.error().message;
+        EXPECT_EQ(c.counters().connects, 1U);
+    });
+}
+
 TEST_F(client_tls, a_peer_that_never_shakes_hands_is_left_after_the_connect_timeout) {
     here.run([](world& w) -> awaitable<void> {
         asio::ip::tcp::acceptor silent(w.loop, {asio::ip::address_v4::loopback(), 0});

@@ -39,6 +39,17 @@ TEST(liveness, doubt_asks_at_once_but_does_not_prolong_a_running_question) {
     EXPECT_EQ(pulse.tick(t0 + 11s), action::dead);
 }
 
+TEST(liveness, a_doubt_lasts_until_the_next_byte) {
+    const time_point t0{};
+    liveness pulse(15s, 10s, t0);
+    EXPECT_EQ(pulse.tick(t0 + 15s), action::ask);
+    EXPECT_FALSE(pulse.doubted()) << "asking after silence is no doubt";
+    pulse.doubt(t0 + 16s);
+    EXPECT_TRUE(pulse.doubted());
+    pulse.heard(t0 + 17s);
+    EXPECT_FALSE(pulse.doubted());
+}
+
 TEST(liveness, the_default_finds_a_dead_peer_within_45_seconds) {
     const time_point t0{};
     liveness pulse(15s, 15s, t0);
