@@ -116,7 +116,7 @@ awaitable<void> client::impl::keep_connected() {
             continue;
         }
         if (unproven_) {
-            pause.expires_after(backoff_.next(random_));
+            pause.expires_after(std::min(backoff_.next(random_), options_.ping_answer));
             co_await pause.async_wait(use_tuple);
         }
         unproven_ = true;
@@ -124,8 +124,19 @@ awaitable<void> client::impl::keep_connected() {
     }
 }
 
+// Who wants dead peers found soon (a leader) is not held up by one that does not let itself be reached: first a try as
+// long as a PING may take, for one that is slow then longer ones.
+std::chrono::milliseconds client::impl::connect_patience() const {
+    constexpr unsigned doublings_max = 8;
+    return std::min(options_.connect.timeout,
+                    options_.ping_answer * (1 << std::min(backoff_.attempts(), doublings_max)));
+}
+
 awaitable<base::result<>> client::impl::establish() {
-    auto socket = co_await tcp::connect(options_.peer, options_.connect);
+    tcp::connect_options how = options_.connect;
+    how.timeout = connect_patience();
+    const auto until = std::chrono::steady_clock::now() + how.timeout;
+    auto socket = co_await tcp::connect(options_.peer, how);
     if (!socket) co_return base::fail(std::move(socket).error());
     std::optional<tls::engine> secured;
     if (keys) secured.emplace(keys, options_.server_name);
@@ -136,14 +147,14 @@ awaitable<base::result<>> client::impl::establish() {
         ~watched() { self->shaking_ = nullptr; }
     } under_way{this};
     shaking_ = &wire;
-    shaking_until_ = std::chrono::steady_clock::now() + options_.connect.timeout;
+    shaking_until_ = until;
     wake_at(shaking_until_);
     auto shaken = co_await wire.handshake();
     const auto keys = options_.tls;
     if (!shaken) {
         if (std::chrono::steady_clock::now() >= shaking_until_)
             co_return base::fail(base::errc::connect, "connect to " + peer_ + ": no TLS handshake within " +
-                                                          std::to_string(options_.connect.timeout.count()) + " ms");
+                                                          std::to_string(how.timeout.count()) + " ms");
         co_return base::fail(std::move(shaken).error().during("connect to " + peer_));
     }
     if (keys && wire.protocol() != "h2")

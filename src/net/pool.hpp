@@ -44,6 +44,8 @@ struct client::impl final : connection::owner {
 
     [[nodiscard]] awaitable<void> keep_connected();
     [[nodiscard]] awaitable<base::result<>> establish();
+    // How long reaching the peer may take.
+    [[nodiscard]] std::chrono::milliseconds connect_patience() const;
     void connect_failed(const base::error& why);
     [[nodiscard]] awaitable<void> serve(std::shared_ptr<connection> link);
     [[nodiscard]] awaitable<void> feed(std::shared_ptr<connection> link);

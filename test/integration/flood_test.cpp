@@ -186,7 +186,7 @@ TEST(flood, a_frozen_server_is_left_and_found_again) {
     client_options quick;
     quick.deadline = 120s;
     quick.wire.ping_idle = 200ms;
-    quick.wire.ping_answer = 200ms;
+    quick.wire.ping_answer = 500ms;
     scene here("flood-frozen", quick);
     here.run(+[](scene& s) -> awaitable<void> {
         tally t;

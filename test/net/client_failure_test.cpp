@@ -203,6 +203,22 @@ TEST(client_failure, a_connection_without_stream_ids_is_left_though_its_peer_is_
     });
 }
 
+TEST(client_failure, who_wants_dead_peers_found_soon_does_not_pause_for_long_between_connects) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        client_options o = w.options();
+        o.peer.port = 1;
+        o.repeats_max = 3;
+        o.reconnect = {60s, 60s, 2.0, 0.5};
+        o.ping_answer = 10ms;
+        client& c = w.use(o);
+        request r = get("/a");
+        r.deadline = 5s;
+        auto answer = co_await c.send(std::move(r));
+        EXPECT_EQ(answer ? base::errc::internal : answer.error().code, base::errc::connect);
+    });
+}
+
 TEST(client_failure, a_refused_connection_gives_up_after_its_repeats_and_says_where) {
     world here;
     here.run([](world& w) -> awaitable<void> {

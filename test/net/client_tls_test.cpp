@@ -181,6 +181,20 @@ TEST_F(client_tls, a_lease_renewal_returns_to_a_connection_that_turns_out_to_liv
     });
 }
 
+TEST_F(client_tls, who_wants_dead_peers_found_soon_does_not_wait_long_for_a_handshake) {
+    here.run([](world& w) -> awaitable<void> {
+        asio::ip::tcp::acceptor silent(w.loop, {asio::ip::address_v4::loopback(), 0});
+        client_options o = keys->client(w);
+        o.peer.port = silent.local_endpoint().port();
+        o.ping_answer = 20ms;
+        o.repeats_max = 1;
+        client& c = w.use(o);
+        auto answer = co_await c.send(get("/a"));
+        EXPECT_FALSE(answer.has_value());
+        EXPECT_TRUE(answer || answer.error().message.contains("no TLS handshake within 40 ms")) << "twice as long";
+    });
+}
+
 TEST_F(client_tls, a_peer_that_never_shakes_hands_is_left_after_the_connect_timeout) {
     here.run([](world& w) -> awaitable<void> {
         asio::ip::tcp::acceptor silent(w.loop, {asio::ip::address_v4::loopback(), 0});
