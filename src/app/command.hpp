@@ -23,6 +23,7 @@ int run_bench(arguments words);
 int run_config(arguments words);
 int run_demo(arguments words);
 int run_doctor(arguments words);
+int run_hand_back(arguments words);
 int run_operator(arguments words);
 int run_playground(arguments words);
 int run_probe(arguments words);

@@ -203,7 +203,9 @@ findings judge_deployments(std::string_view list) {
             out.push_back({.how = verdict::problem,
                            .area = "leftovers",
                            .what = fmt::format("the old controller still runs: Deployment {} with {}", name, image),
-                           .remedy = "docs/migrate.md: put Cotrain's image into that Deployment, or scale it to 0"});
+                           .remedy =
+                               "docs/migrate.md: put Cotrain's image into that Deployment, or scale it to 0; where it "
+                               "is to stay: cotrain hand-back"});
             continue;
         }
         ++ours;
