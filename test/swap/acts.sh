@@ -7,15 +7,24 @@ unchanged() {
   over "$@" >"$work/over"
   must "$*: are as they were" diff "$work/over.$1" "$work/over"
 }
+# The same with conditions in any order: the reference takes Failed away and puts it back whenever it looks at a job.
+unchanged_but_in_order() {
+  over "$@" >"$work/over"
+  must "$*: are as they were" diff <(parts_sorted <"$work/over.$1") <(parts_sorted <"$work/over")
+}
+parts_sorted() {
+  local job status
+  while read -r job status; do printf '%s %s\n' "$job" "$(sed -E 's/[][{},]+"/\n"/g; s/[]}]+/\n/g' <<<"$status" | sort | tr '\n' ' ')"; done
+}
 
 under_the_reference() {
   make false end fail hold patch kill back-end back-fail back-hold back-kill done done-drop lost lost-drop
-  make true wake turn due keep drop back-wake back-drop
+  make true wake turn due keep drop back-wake back-drop back-turn back-loose
   make_refused
   run_pods end fail hold patch kill back-end back-fail back-hold back-kill done done-drop lost lost-drop
   end_as Succeeded Complete done done-drop
   end_as Failed Failed lost lost-drop
-  become Suspended wake turn due keep drop back-wake back-drop
+  become Suspended wake turn due keep drop back-wake back-drop back-turn back-loose
   say "$(of_team get trainjobs -o name | wc -l) jobs under the reference: running, suspended, finished, failed"
   remember done
   remember lost
@@ -62,16 +71,31 @@ transitions() {
   drop "${p}kill" "${p}drop"
 }
 
-# What only ours is asked: patches while suspended, deadlines, jobs that are over.
-more_transitions() {
-  local jobs
-  must 'labels and annotations' of_team annotate trainjobs -l 'fate in (patch,keep,done,lost)' test.example/swapped=true
-  change '{"spec":{"runtimePatches":[{"manager":"test.example/swap","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"swapped":"yes"}}}}}}]}}}}]}}' turn
-  resume turn
-  run_pods turn
-  mapfile -t jobs < <(pods_of turn)
-  [ "$(of_team get "${jobs[@]}" -o 'jsonpath={range .items[*]}{.metadata.name} {.spec.nodeSelector.swapped}{"\n"}{end}' | grep -v launcher | grep -vc yes)" = 0 ] || fail 'turn: the patch is not in the Pods'
+# A patch while suspended reaches the Pods, and no longer does when it is taken back.
+select_nodes() {
+  change '{"spec":{"runtimePatches":[{"manager":"test.example/swap","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"swapped":"yes"}}}}}}]}}}}]}}' "$@"
+}
+select_none() { change '{"spec":{"runtimePatches":null}}' "$@"; }
+# resumed_on yes|no FATE…: whether their nodes are selected
+resumed_on() {
+  local wanted=$1 jobs
+  shift
+  resume "$@"
+  run_pods "$@"
+  mapfile -t jobs < <(pods_of "$@")
+  of_team get "${jobs[@]}" -o 'jsonpath={range .items[*]}{.metadata.name} {.spec.nodeSelector.swapped}{"\n"}{end}' >"$work/nodes"
+  [ "$(grep -v launcher "$work/nodes" | grep -c ' yes$')" = "$([ "$wanted" = no ] && echo 0 || grep -vc launcher "$work/nodes")" ] ||
+    { cat "$work/nodes" >&2; fail "$*: their Pods are not as patched"; }
   passed
+}
+are_selected() { [ "$(of_team get jobsets -o 'jsonpath={range .items[*]}{.metadata.name} {.spec.replicatedJobs[*].template.spec.template.spec.nodeSelector.swapped}{"\n"}{end}' | grep -cE "^[a-z]+-$1 yes")" = "$(names_of "$1" | wc -l)" ]; }
+
+# What only ours is asked: deadlines, jobs that are over.
+more_transitions() {
+  must 'labels and annotations' of_team annotate trainjobs -l 'fate in (patch,keep,done,lost)' test.example/swapped=true
+  select_nodes turn back-loose
+  until_true 'JobSets of back-loose: the patch' are_selected back-loose
+  resumed_on yes turn
   end_as Succeeded Complete turn
   change '{"spec":{"activeDeadlineSeconds":1}}' due
   resume due
@@ -82,6 +106,32 @@ more_transitions() {
   suspend patch
   become Suspended patch
   drop patch
+}
+
+# Jobs that ours made, under theirs. What ours adds, JobSet refuses theirs to take away, until it has a second owner.
+readonly with_additions='openmpi|bare'
+hand_back() { "$ours" hand-back --kubeconfig "$KUBECONFIG" "$@"; }
+specs() { of_team get jobsets -o 'jsonpath={range .items[*]}{.metadata.name} {.metadata.generation} {.spec}{"\n"}{end}'; }
+refused_for() {
+  of_team get events.events.k8s.io -o 'jsonpath={range .items[*]}{.regarding.name} {.reason}{"\n"}{end}' | sort -u >"$work/refused"
+  local each
+  for each in "$@"; do grep -qx "$each TrainJobResourcesCreationFailed" "$work/refused" || { echo "$each: nobody refused it"; return 1; }; done
+}
+hand_jobs_back() {
+  suspend new-late
+  until_true 'theirs suspends what ours adds nothing to' no_pods_but "$with_additions" new-late
+  until_true 'theirs is refused for the others' refused_for openmpi-new-late bare-new-late
+  specs >"$work/specs"
+  must 'hand-back' hand_back
+  say "$(cat "$work/said")"
+  # Those that theirs was refused for it suspends by itself, at its next try.
+  must 'hand-back changes no JobSet' diff <(grep -vE "^($with_additions)-new-late " "$work/specs") <(specs | grep -vE "^($with_additions)-new-late ")
+  must 'hand-back once more' hand_back
+  grep -q '^0 JobSets .* 0 failed$' "$work/said" || { cat "$work/said" >&2; fail 'hand-back did something twice'; }
+  until_true 'theirs suspends the others' no_pods new-late
+  resume new-late
+  run_pods new-late
+  end_as Succeeded Complete new-late
 }
 
 main() {
@@ -96,17 +146,28 @@ main() {
   unchanged done
   become Failed lost
   say "every transition of $(wc -w <<<"$policies") policies is right under ours"
-  make false new-end new-fail new-hold new-kill new-done
-  make true new-wake new-drop
-  run_pods new-end new-fail new-hold new-kill new-done
+  make false new-end new-fail new-hold new-kill new-done new-late
+  make true new-wake new-drop new-turn
+  run_pods new-end new-fail new-hold new-kill new-done new-late
   end_as Succeeded Complete new-done
   remember end hold wake turn fail due done lost new-done
   swap reference "$reference" "$COTRAIN_TEST_CRDS/trainer"
   # The reference applies hostfiles and Flux's files again at each start.
-  nothing_written 'back-end|back-fail|back-hold|back-kill|new-end|new-fail|new-hold|new-kill' 'jobsets|jobs|pods'
+  nothing_written 'back-end|back-fail|back-hold|back-kill|new-end|new-fail|new-hold|new-kill|new-late' 'jobsets|jobs|pods'
   transitions back-
+  select_nodes back-turn
+  resumed_on yes back-turn
+  select_none back-loose
+  resumed_on no back-loose
+  end_as Succeeded Complete back-turn back-loose
+  say "every transition of its own jobs is right under theirs again"
+  hand_jobs_back
   transitions new-
-  unchanged end hold wake turn fail due done lost new-done
+  select_nodes new-turn
+  resumed_on yes new-turn
+  end_as Succeeded Complete new-turn
+  unchanged_but_in_order end hold wake turn fail due done lost new-done
+  say "every transition of our jobs is right under theirs"
   stop
 }
 main

@@ -6,7 +6,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . test/deploy/outside.sh
 . test/swap/jobs.sh
 readonly ours=$1 reference=$2 module=$3 team=team account=system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager
-readonly policies='plain torch gang openmpi jax xgboost flux'
+readonly policies='plain torch gang bare openmpi jax xgboost flux'
 work=$(mktemp -d)
 controller=
 finish() {
