@@ -96,9 +96,14 @@ bench --jobs $burst --rate burst --json "$work/life"
 bench --duration $open --rate 100 --script never "${all[@]}" --json "$work/open" --html "$work/open.html"
 ours=$(of "$work/burst" cotrain jobs_per_second)
 if [ ${#reference[@]} -gt 0 ]; then
+  # As it is installed it falls behind: its time grows with the load's length, so that a short one will do.
+  bench --repetitions 1 --duration 2s --rate 100 --script never --json "$work/limited" \
+    --controller 'reference=QPS=50 BURST=100 bench/reference.sh {kubeconfig} {dir} {port}'
+  share=$(ratio "$(of "$work/limited" reference p50_ms)" "$(of "$work/open" cotrain p50_ms)" %.0f)
+  row 6 'create -> JobSet on F at 100/s, p50 beside the reference as installed, 50 requests/s' '<= 1/20' "1/$share" "$(holds "$share" '>=' 20)"
   theirs=$(of "$work/burst" reference jobs_per_second)
   row 1 'TrainJobs/s on F beside the unthrottled reference (both cores are everybody'"'"'s)' '>= 10' "$(ratio "$ours" "$theirs") ($ours, $theirs)" "$(holds "$(ratio "$ours" "$theirs")" '>=' 10)"
-  row 6 'create -> JobSet on F at 100/s, p50 beside the reference' '<= 1/20' "1/$(ratio "$(of "$work/open" reference p50_ms)" "$(of "$work/open" cotrain p50_ms)" %.1f)" "$(holds "$(ratio "$(of "$work/open" reference p50_ms)" "$(of "$work/open" cotrain p50_ms)")" '>=' 20)"
+  row 6 'create -> JobSet on F at 100/s, p50 beside the unthrottled reference' '<= 1/20' "1/$(ratio "$(of "$work/open" reference p50_ms)" "$(of "$work/open" cotrain p50_ms)" %.1f)" "$(holds "$(ratio "$(of "$work/open" reference p50_ms)" "$(of "$work/open" cotrain p50_ms)")" '>=' 20)"
   row 6 'the same without the time inside of F' '<= 1/20' "1/$(ratio "$(of "$work/open" reference own_p50_ms)" "$(of "$work/open" cotrain own_p50_ms)" %.1f) ($(ratio "$(of "$work/open" cotrain own_p50_ms)" 1 %.3f), $(ratio "$(of "$work/open" reference own_p50_ms)" 1 %.3f) ms)" "$(holds "$(ratio "$(of "$work/open" reference own_p50_ms)" "$(of "$work/open" cotrain own_p50_ms)")" '>=' 20)"
   row 6 'the responder without logic beside the reference, the same way (nobody can be faster)' – "1/$(ratio "$(of "$work/open" reference own_p50_ms)" "$(of "$work/open" canned own_p50_ms)" %.1f) ($(ratio "$(of "$work/open" canned own_p50_ms)" 1 %.3f) ms)" –
 else
