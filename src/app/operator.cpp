@@ -20,11 +20,11 @@ namespace {
 using namespace std::chrono_literals;
 using watch::kind;
 
-constexpr auto write_time = 30s;        // of one write where no Lease sets the limit
+constexpr auto write_time = 30s;                             // of one write where no Lease sets the limit
 constexpr std::chrono::milliseconds first_reminder = 1s;     // until a line says that a definition is not there
 constexpr std::chrono::milliseconds missing_reminder = 30s;  // between two such lines
-constexpr auto tidy_pause = 10s;        // between looks whether memory can be given back
-constexpr auto look_pause = 20ms;       // between looks at the queue, at a term's beginning
+constexpr auto tidy_pause = 10s;                             // between looks whether memory can be given back
+constexpr auto look_pause = 20ms;                            // between looks at the queue, at a term's beginning
 constexpr std::string_view default_namespace = "kubeflow-system";
 // A cluster's Service sends us reviews for a while after we were asked to stop.
 constexpr auto farewell = 3s;
