@@ -9,8 +9,7 @@
 
 namespace cotrain::watch {
 
-bool json_text::is(std::string_view text) const {
-    if (!escapes) return raw == text;
+bool json_text::means(std::string_view text) const {
     std::string scratch;
     return value(scratch) == text;
 }
@@ -61,11 +60,25 @@ bool json_cursor::enter(char bracket, const char* what) {
 }
 
 bool json_cursor::next_member_slowly(std::string_view& name) {
-    char c = peek();
-    if (c == '}') {
+    if (peek() == '}') {
         leave();
         return false;
     }
+    // A longer name, as creationTimestamp.
+    if (end_ - at_ <= 2 * near + 3) return next_member_anyhow(name);
+    const char* const from = at_ + (fresh_ ? 1 : 2);
+    if ((!fresh_ && *at_ != ',') || from[-1] != '"') return next_member_anyhow(name);
+    const char* p = skip_plain(from);
+    if (p == from + near) p = skip_plain(p);
+    if (p[0] != '"' || p[1] != ':') return next_member_anyhow(name);
+    name = {from, static_cast<std::size_t>(p - from)};
+    at_ = p + 2;
+    fresh_ = false;
+    return true;
+}
+
+bool json_cursor::next_member_anyhow(std::string_view& name) {
+    char c = peek();
     if (!fresh_) {
         if (c != ',') {
             fail("a comma or the end of the object");
@@ -123,7 +136,21 @@ bool json_cursor::next_item() {
     return true;
 }
 
+// Here as API servers write it: no white space, no escapes.
 json_text json_cursor::text() {
+    if (end_ - at_ <= near || *at_ != '"') return text_slowly();
+    const char* const from = at_ + 1;
+    for (const char* p = from; end_ - p >= near; p += near) {
+        const char* const stop = skip_plain(p);
+        if (stop == p + near) continue;
+        if (*stop != '"') break;
+        at_ = stop + 1;
+        return {{from, static_cast<std::size_t>(stop - from)}, false};
+    }
+    return text_slowly();
+}
+
+json_text json_cursor::text_slowly() {
     if (peek() != '"') {
         if (!take_null()) fail("a string");
         return {};
@@ -135,11 +162,12 @@ json_text json_cursor::text() {
         return {};
     }
     at_ = found.end;
-    fresh_ = false;
     return {{from, static_cast<std::size_t>(found.end - 1 - from)}, found.escapes};
 }
 
 std::int64_t json_cursor::integer() {
+    // Most are counts of one digit.
+    if (end_ - at_ >= 2 && *at_ >= '0' && *at_ <= '9' && (at_[1] == ',' || at_[1] == '}')) return *at_++ - '0';
     peek();
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(at_, end_, value);
@@ -149,7 +177,6 @@ std::int64_t json_cursor::integer() {
         return 0;
     }
     at_ = end;
-    fresh_ = false;
     return value;
 }
 
@@ -168,7 +195,6 @@ void json_cursor::take_literal(std::string_view word) {
     if (static_cast<std::size_t>(end_ - at_) < word.size() || std::memcmp(at_, word.data(), word.size()) != 0)
         return fail("a value");
     at_ += word.size();
-    fresh_ = false;
 }
 
 bool json_cursor::take_null() {
@@ -187,7 +213,7 @@ void json_cursor::take_number() {
         else if (c != '-' && c != '+' && c != '.' && c != 'e' && c != 'E')
             break;
     }
-    if (digits) return void(fresh_ = false);
+    if (digits) return;
     at_ = from;
     fail("a value");
 }
@@ -204,7 +230,6 @@ void json_cursor::skip() {
                                                                   : "the end of an object or list");
             }
             at_ = found.end;
-            fresh_ = false;
             return;
         }
         case 't': return take_literal("true");

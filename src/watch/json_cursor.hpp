@@ -16,7 +16,9 @@ struct json_text {
     bool escapes = false;  // raw has backslashes
 
     [[nodiscard]] bool empty() const { return raw.empty(); }
-    [[nodiscard]] bool is(std::string_view text) const;
+    [[nodiscard]] bool is(std::string_view text) const { return escapes ? means(text) : raw == text; }
+    // The same where there are escapes.
+    [[nodiscard]] bool means(std::string_view text) const;
     // The string that is meant: raw itself, or `scratch`, into which it is unescaped.
     [[nodiscard]] std::string_view value(std::string& scratch) const;
 };
@@ -33,7 +35,6 @@ class json_cursor {
     bool enter_object() { return enter('{', "an object"); }
     // Here as API servers write it: no white space, a name without escapes and of less than 16 bytes.
     bool next_member(std::string_view& name) {
-        constexpr std::ptrdiff_t near = 16;  // as far as one look reaches
         const char* p = at_ + (fresh_ ? 0 : 1);
         if (end_ - p <= near + 2 || (!fresh_ && *at_ != ',') || *p != '"') return next_member_slowly(name);
         const char* const from = p + 1;
@@ -75,7 +76,11 @@ class json_cursor {
     }
 
    private:
+    static constexpr std::ptrdiff_t near = 16;  // as far as one look reaches
+
     char peek_slowly();
+    json_text text_slowly();
+    bool next_member_anyhow(std::string_view& name);
     bool next_member_slowly(std::string_view& name);
     bool enter(char bracket, const char* what);
     bool take_null();

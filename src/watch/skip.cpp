@@ -19,7 +19,7 @@ struct masks {
     std::uint64_t backslash;
     std::uint64_t open;   // { and [
     std::uint64_t close;  // } and ]
-    std::uint64_t curly;  // { and }
+    std::uint64_t curly;  // of these the curly ones; other bits mean nothing
 };
 
 constexpr std::ptrdiff_t block = 64;
@@ -77,14 +77,21 @@ struct portable {
 
 #ifdef COTRAIN_X86
 
+// '{' and '}' have the bit 0x20, '[' and ']' do not: two places below a byte's highest.
+constexpr int curly_shift = 2;
+
 struct sse2 {
-    [[gnu::always_inline]] static std::uint64_t equal(const __m128i (&v)[4], char c) {
-        const __m128i wanted = _mm_set1_epi8(c);
+    [[gnu::always_inline]] static std::uint64_t high_bits(const __m128i (&v)[4]) {
         std::uint64_t bits = 0;
         for (unsigned i = 0; i < 4; ++i)
-            bits |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(v[i], wanted)))}
-                    << (16 * i);
+            bits |= std::uint64_t{static_cast<std::uint32_t>(_mm_movemask_epi8(v[i]))} << (16 * i);
         return bits;
+    }
+    [[gnu::always_inline]] static std::uint64_t equal(const __m128i (&v)[4], char c) {
+        const __m128i wanted = _mm_set1_epi8(c);
+        __m128i same[4];
+        for (unsigned i = 0; i < 4; ++i) same[i] = _mm_cmpeq_epi8(v[i], wanted);
+        return high_bits(same);
     }
     [[gnu::always_inline]] static masks load(const char* p) {
         __m128i v[4];
@@ -98,17 +105,21 @@ struct sse2 {
         m.backslash = equal(v, '\\');
         m.open = equal(folded, '{');
         m.close = equal(folded, '}');
-        m.curly = equal(v, '{') | equal(v, '}');
+        for (unsigned i = 0; i < 4; ++i) v[i] = _mm_slli_epi16(v[i], curly_shift);
+        m.curly = high_bits(v);
         return m;
     }
 };
 
 struct avx2 {
+    [[gnu::target("avx2"), gnu::always_inline]] static inline std::uint64_t high_bits(__m256i a, __m256i b) {
+        const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(a));
+        const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(b));
+        return std::uint64_t{low} | (std::uint64_t{high} << 32U);
+    }
     [[gnu::target("avx2"), gnu::always_inline]] static inline std::uint64_t equal(__m256i a, __m256i b, char c) {
         const __m256i wanted = _mm256_set1_epi8(c);
-        const auto low = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(a, wanted)));
-        const auto high = static_cast<std::uint32_t>(_mm256_movemask_epi8(_mm256_cmpeq_epi8(b, wanted)));
-        return std::uint64_t{low} | (std::uint64_t{high} << 32U);
+        return high_bits(_mm256_cmpeq_epi8(a, wanted), _mm256_cmpeq_epi8(b, wanted));
     }
     [[gnu::target("avx2"), gnu::always_inline]] static inline masks load(const char* p) {
         const __m256i a = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
@@ -121,7 +132,9 @@ struct avx2 {
         m.backslash = equal(a, b, '\\');
         m.open = equal(fa, fb, '{');
         m.close = equal(fa, fb, '}');
-        m.curly = equal(a, b, '{') | equal(a, b, '}');
+        const __m256i ca = _mm256_slli_epi16(a, curly_shift);
+        const __m256i cb = _mm256_slli_epi16(b, curly_shift);
+        m.curly = high_bits(ca, cb);
         return m;
     }
 };
@@ -146,7 +159,7 @@ template <bool fast>
 // Where the outermost container closes in this block, as a bit index; 64 if it does not. With n closes seen and o
 // opens before the nth, depth is zero there if n = depth + o; else it cannot be before the (depth + o)th.
 template <bool fast>
-[[gnu::always_inline]] inline unsigned find_close(std::uint64_t open, std::uint64_t close, int closed,
+[[gnu::always_inline]] inline unsigned find_close(std::uint64_t open, std::uint64_t close, std::int64_t closed,
                                                   std::int64_t depth) {
     std::int64_t n = depth;
     while (n <= closed) {
@@ -177,7 +190,7 @@ template <bool fast>
     s.in_string = static_cast<std::uint64_t>(static_cast<std::int64_t>(inside) >> 63);
     const std::uint64_t open = m.open & ~inside;
     const std::uint64_t close = m.close & ~inside;
-    const auto closed = std::popcount(close);
+    const std::int64_t closed = std::popcount(close);
     if (closed >= s.depth) {
         if (const unsigned at = find_close<fast>(open, close, closed, s.depth); at != 64) {
             const std::uint64_t below = (std::uint64_t{1} << at) - 1;
@@ -185,8 +198,8 @@ template <bool fast>
             return at;
         }
     }
-    s.depth += std::popcount(open) - closed;
-    s.curly += std::popcount(open & m.curly) - std::popcount(close & m.curly);
+    s.depth += std::int64_t{std::popcount(open)} - closed;
+    s.curly += std::int64_t{std::popcount(open & m.curly)} - std::int64_t{std::popcount(close & m.curly)};
     return 64;
 }
 
@@ -196,45 +209,50 @@ template <bool fast>
     return {at + 1, skip_fault::none, false};
 }
 
-// The last bytes go through a copy padded with zeros, which mean nothing.
+// The last bytes, in a block that zeros fill up, which mean nothing.
+struct last_block {
+    char bytes[block] = {};
+
+    last_block(const char* p, const char* end) {
+        if (p != end) std::memcpy(bytes, p, static_cast<std::size_t>(end - p));
+    }
+};
+
 template <class Level>
 skip_result skip_blocks(const char* p, const char* end, char close) {
     state s;
-    for (;; p += block) {
-        char padded[block];
-        const bool last = end - p < block;
-        if (last) {
-            std::memset(padded, 0, block);
-            if (p != end) std::memcpy(padded, p, static_cast<std::size_t>(end - p));
-        }
-        const masks m = Level::load(last ? padded : p);
-        if (const unsigned at = step<false>(m, prefix_xor(real_quotes(m, s)), s); at != 64)
-            return finish(p + at, close, s);
-        if (last) return {end, skip_fault::unterminated, false};
-    }
+    const auto look = [&s](const char* at) {
+        const masks m = Level::load(at);
+        return step<false>(m, prefix_xor(real_quotes(m, s)), s);
+    };
+    for (; end - p >= block; p += block)
+        if (const unsigned at = look(p); at != 64) return finish(p + at, close, s);
+    const last_block rest(p, end);
+    if (const unsigned at = look(rest.bytes); at != 64) return finish(p + at, close, s);
+    return {end, skip_fault::unterminated, false};
 }
 
 #ifdef COTRAIN_X86
 
+#define COTRAIN_AVX2 gnu::target("avx2,pclmul,popcnt,bmi,bmi2,lzcnt")
+
 // The same once more: what the attribute allows does not reach into a template's instances.
-[[gnu::target("avx2,pclmul,popcnt,bmi,bmi2,lzcnt")]] skip_result skip_avx2(const char* p, const char* end, char close) {
+[[COTRAIN_AVX2, gnu::always_inline]] inline unsigned look_avx2(const char* p, state& s) {
+    const masks m = avx2::load(p);
+    const auto quotes = static_cast<std::int64_t>(real_quotes(m, s));
+    // A carry-less product with all ones is the running exclusive or.
     const __m128i ones = _mm_set1_epi8(static_cast<char>(0xFF));
+    const __m128i inside = _mm_clmulepi64_si128(_mm_set_epi64x(0, quotes), ones, 0);
+    return step<true>(m, static_cast<std::uint64_t>(_mm_cvtsi128_si64(inside)), s);
+}
+
+[[COTRAIN_AVX2]] skip_result skip_avx2(const char* p, const char* end, char close) {
     state s;
-    for (;; p += block) {
-        char padded[block];
-        const bool last = end - p < block;
-        if (last) {
-            std::memset(padded, 0, block);
-            if (p != end) std::memcpy(padded, p, static_cast<std::size_t>(end - p));
-        }
-        const masks m = avx2::load(last ? padded : p);
-        const auto quotes = static_cast<std::int64_t>(real_quotes(m, s));
-        // A carry-less product with all ones is the running exclusive or.
-        const __m128i inside = _mm_clmulepi64_si128(_mm_set_epi64x(0, quotes), ones, 0);
-        const unsigned at = step<true>(m, static_cast<std::uint64_t>(_mm_cvtsi128_si64(inside)), s);
-        if (at != 64) return finish(p + at, close, s);
-        if (last) return {end, skip_fault::unterminated, false};
-    }
+    for (; end - p >= block; p += block)
+        if (const unsigned at = look_avx2(p, s); at != 64) return finish(p + at, close, s);
+    const last_block rest(p, end);
+    if (const unsigned at = look_avx2(rest.bytes, s); at != 64) return finish(p + at, close, s);
+    return {end, skip_fault::unterminated, false};
 }
 
 #endif
