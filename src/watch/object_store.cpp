@@ -78,6 +78,10 @@ bool object_store::outdated(const object_record& known, std::string_view version
     return number != 0 && number < known.version;
 }
 
+bool object_store::knows(const object_record& known, std::string_view version) const {
+    return known.epoch == epoch_ && known.version != 0 && known.version == version_number(version);
+}
+
 object_store::outcome object_store::insert(const projection& p, const prints& seen, bool shown) {
     const std::uint32_t s = new_slot();
     object_record& r = at(s);
@@ -86,7 +90,7 @@ object_store::outcome object_store::insert(const projection& p, const prints& se
     r.generation = generation;
     r.used = true;
     r.collapsed = true;  // until there is a body
-    r.epoch = shown ? epoch_ : static_cast<std::uint16_t>(epoch_ - 1);
+    r.epoch = shown || !picturing_ ? epoch_ : static_cast<std::uint16_t>(epoch_ - 1);
     write_key(scratch_, p.ns, p.name);
     r.key = texts_.intern(scratch_);
     r.id = make_uid(texts_, p.uid);
@@ -206,6 +210,7 @@ bool object_store::remove(handle h) {
 }
 
 void object_store::begin_picture() {
+    picturing_ = true;
     if (++epoch_ != 0) return;
     // The count has come round: no record may seem seen by accident.
     for (std::uint32_t s = 0; s < slots_; ++s) at(s).epoch = 0;

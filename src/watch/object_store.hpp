@@ -85,6 +85,8 @@ class object_store {
     outcome upsert(const projection& p, bool shown = true);
     // Whether a record is newer than that resourceVersion, so that upsert() would change nothing.
     [[nodiscard]] static bool outdated(const object_record& known, std::string_view version);
+    // Whether this very version was taken in since the picture began, so that upsert() would change nothing.
+    [[nodiscard]] bool knows(const object_record& known, std::string_view version) const;
     // The object is gone; false if it is not here, or a namesake is.
     bool remove(std::string_view ns, std::string_view name, std::string_view uid);
     bool remove(handle h);
@@ -104,6 +106,7 @@ class object_store {
             remove(handle{s, at(s).generation});
             ++count;
         }
+        picturing_ = false;
         return count;
     }
 
@@ -166,6 +169,7 @@ class object_store {
     std::uint32_t free_ = slot_index::none;
     std::size_t size_ = 0;
     std::uint16_t epoch_ = 1;
+    bool picturing_ = false;       // a picture is under way
     mutable std::string scratch_;  // a key being looked up: finding allocates nothing
 };
 

@@ -37,6 +37,21 @@ TEST(intake, tells_what_changed) {
     EXPECT_EQ(t.texts.size(), 0U);
 }
 
+TEST(intake, looks_at_a_version_once_in_a_picture) {
+    taking t(kind::train_job);
+    test::sample_job job;
+    t.take(test::running_train_job(job));
+    static_cast<void>(t.said());
+    job.active = 3;
+    t.take(test::running_train_job(job));
+    EXPECT_THAT(t.said(), IsEmpty()) << "a version says one thing only";
+    t.in.begin_picture();
+    t.take(test::running_train_job(job));
+    EXPECT_THAT(t.said(), ElementsAre("TrainJob team-a/torch-000123 changed status")) << "but a picture is looked at";
+    t.in.end_picture("1");
+    EXPECT_EQ(t.store.size(), 1U) << "it was seen";
+}
+
 TEST(intake, tells_of_a_namesake_that_the_old_one_is_gone) {
     taking t(kind::coscheduling_pod_group);
     t.take(plain("a", "u-1", 5, "first"));
