@@ -92,8 +92,7 @@ awaitable<base::result<watch_stream>> client::open_watch(base::result<call> what
     auto got = co_await core_->perform(std::move(*what), true);
     if (!got) co_return base::fail(std::move(got).error());
     const auto due = std::chrono::steady_clock::now() + timeout + core_->options.watch_grace;
-    co_return watch_stream(core_->executor, std::move(*got->stream), std::move(attempt), due,
-                           core_->options.watch_line_bytes_max);
+    co_return watch_stream(std::move(*got->stream), std::move(attempt), due, core_->options.watch_line_bytes_max);
 }
 
 void client::set_ping(std::chrono::milliseconds idle, std::chrono::milliseconds answer) {

@@ -7,7 +7,6 @@
 
 #include "kube/percent.hpp"
 #include "kube/status.hpp"
-#include "kube/time_limit.hpp"
 
 namespace cotrain::kube {
 
@@ -38,8 +37,7 @@ net::header_list headers_of(const std::string& user_agent, const impersonation& 
 
 client::core::core(asio::any_io_executor run_on, client_options given, std::unique_ptr<auth::keeper> credentials,
                    net::client_options wire, const cluster_config& cluster, base::logger& to)
-    : executor(run_on),
-      options(std::move(given)),
+    : options(std::move(given)),
       log(to),
       ns(cluster.ns),
       server((cluster.host.contains(':') ? "[" + cluster.host + "]" : cluster.host) + ":" +
@@ -77,7 +75,7 @@ awaitable<base::result<client::core::answer>> client::core::perform(call what, b
     for (;;) {
         if (stopping_) co_return base::fail(base::errc::canceled, what.attempt + ": the client stops");
         std::uint64_t used = 0;
-        auto outcome = co_await attempt(what.http, &what.attempt, streamed, due, &used);
+        auto outcome = co_await attempt(&what.http, &what.attempt, streamed, due, &used);
         if (outcome) co_return outcome;
         const auto left = std::chrono::duration_cast<milliseconds>(due - clock::now());
         const next_step next =
@@ -96,11 +94,11 @@ awaitable<base::result<client::core::answer>> client::core::perform(call what, b
     }
 }
 
-awaitable<base::result<client::core::answer>> client::core::attempt(net::request http, const std::string* what,
+awaitable<base::result<client::core::answer>> client::core::attempt(net::request* http, const std::string* what,
                                                                     bool streamed, time_point due,
                                                                     std::uint64_t* used) {
-    if (!limiter_.open(http.rank))
-        if (auto ok = co_await limiter_.admit(http.rank, due); !ok)
+    if (!limiter_.open(http->rank))
+        if (auto ok = co_await limiter_.admit(http->rank, due); !ok)
             co_return base::fail(std::move(ok).error().during(*what));
     auth::grant grant;
     if (const auth::grant* ready = keeper_->current(clock::now()); ready != nullptr) {
@@ -111,36 +109,40 @@ awaitable<base::result<client::core::answer>> client::core::attempt(net::request
         grant = std::move(*waited);
     }
     *used = grant.version;
-    if (!grant.authorization.empty()) http.headers.push_back({"authorization", std::move(grant.authorization), true});
     follow_tls();
-    http.deadline = std::chrono::duration_cast<milliseconds>(due - clock::now());
-    if (http.deadline.count() <= 0)
+    http->deadline = std::chrono::duration_cast<milliseconds>(due - clock::now());
+    if (http->deadline.count() <= 0)
         co_return base::fail(base::errc::deadline, *what + ": its deadline passed before it could be sent");
-    // Not a conditional expression: GCC 14 moves from `http` for both of its awaitables.
-    if (streamed) co_return co_await open(std::move(http), what, due);
-    co_return co_await send(std::move(http), what);
+    const bool named = !grant.authorization.empty();
+    if (named) http->headers.push_back({"authorization", std::move(grant.authorization), true});
+    base::result<answer> outcome;
+    if (streamed) {
+        outcome = co_await open(http, what, due);
+    } else {
+        outcome = co_await send(http, what);
+    }
+    if (named) http->headers.pop_back();
+    co_return outcome;
 }
 
-awaitable<base::result<client::core::answer>> client::core::send(net::request http, const std::string* what) {
-    const std::string method = http.method;
-    auto got = co_await wire_.send(std::move(http));
-    requests_.add(method, got ? got->status : 0);
+awaitable<base::result<client::core::answer>> client::core::send(net::request* http, const std::string* what) {
+    auto got = co_await wire_.send(std::move(*http), http);
+    requests_.add(http->method, got ? got->status : 0);
     if (!got) co_return base::fail(std::move(got).error().during(*what));
     warnings_.note(got->headers, *what);
     if (!good(got->status)) co_return base::fail(status_error(*what, got->status, got->headers, got->body));
     co_return answer{got->status, std::move(got->body), {}};
 }
 
-awaitable<base::result<client::core::answer>> client::core::open(net::request http, const std::string* what,
+awaitable<base::result<client::core::answer>> client::core::open(net::request* http, const std::string* what,
                                                                  time_point due) {
-    const std::string method = http.method;
-    auto got = co_await wire_.open(std::move(http));
-    requests_.add(method, got ? got->status() : 0);
+    auto got = co_await wire_.open(*http);
+    requests_.add(http->method, got ? got->status() : 0);
     if (!got) co_return base::fail(std::move(got).error().during(*what));
     warnings_.note(got->headers(), *what);
     if (good(got->status())) co_return answer{got->status(), {}, std::move(*got)};
-    time_limit limit(executor, due);
-    const auto body = co_await limit.guard(got->read_all(status_bytes_max));
+    got->end_by(due);
+    const auto body = co_await got->read_all(status_bytes_max);
     co_return base::fail(status_error(*what, got->status(), got->headers(), body ? *body : std::string()));
 }
 

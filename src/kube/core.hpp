@@ -34,7 +34,6 @@ struct client::core {
     void set_limit(rate_limit limit) { limiter_.change(limit); }
     [[nodiscard]] client_statistics statistics() const;
 
-    asio::any_io_executor executor;
     client_options options;
     base::logger& log;
     std::string ns;
@@ -44,11 +43,11 @@ struct client::core {
     struct in_flight;
 
     void dress(net::request& http) const;
-    // One attempt; `what` is for messages, `used` gets the version of the credentials.
-    [[nodiscard]] awaitable<base::result<answer>> attempt(net::request http, const std::string* what, bool streamed,
+    // One attempt; `what` is for messages, `used` gets the version of the credentials. The request is as before after.
+    [[nodiscard]] awaitable<base::result<answer>> attempt(net::request* http, const std::string* what, bool streamed,
                                                           time_point due, std::uint64_t* used);
-    [[nodiscard]] awaitable<base::result<answer>> send(net::request http, const std::string* what);
-    [[nodiscard]] awaitable<base::result<answer>> open(net::request http, const std::string* what, time_point due);
+    [[nodiscard]] awaitable<base::result<answer>> send(net::request* http, const std::string* what);
+    [[nodiscard]] awaitable<base::result<answer>> open(net::request* http, const std::string* what, time_point due);
     // Whether credentials or trust changed, so that a refused request may go again.
     [[nodiscard]] awaitable<base::result<bool>> renew(bool tls, std::uint64_t rejected, time_point due);
     void follow_tls();

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "kube/lines.hpp"
-#include "kube/time_limit.hpp"
 
 namespace cotrain::kube {
 
@@ -12,12 +11,13 @@ struct watch_stream::state {
     net::body_stream body;
     std::string attempt;
     line_splitter lines;
-    time_limit limit;
 };
 
-watch_stream::watch_stream(const asio::any_io_executor& executor, net::body_stream body, std::string attempt,
-                           std::chrono::steady_clock::time_point due, std::size_t line_bytes_max)
-    : state_(new state{std::move(body), std::move(attempt), line_splitter(line_bytes_max), {executor, due}}) {}
+watch_stream::watch_stream(net::body_stream body, std::string attempt, std::chrono::steady_clock::time_point due,
+                           std::size_t line_bytes_max)
+    : state_(new state{std::move(body), std::move(attempt), line_splitter(line_bytes_max)}) {
+    state_->body.end_by(due);
+}
 watch_stream::watch_stream(watch_stream&&) noexcept = default;
 watch_stream& watch_stream::operator=(watch_stream&&) noexcept = default;
 watch_stream::~watch_stream() = default;
@@ -30,12 +30,9 @@ base::result<std::optional<std::string_view>> watch_stream::take() {
 
 awaitable<base::result<bool>> watch_stream::more() {
     state& s = *state_;
-    const auto late = [&s] {
-        return base::fail(base::errc::lost, s.attempt + ": the server did not end the watch in time");
-    };
-    if (s.limit.passed()) co_return late();
-    auto chunk = co_await s.limit.guard(s.body.read());
-    if (!chunk && s.limit.passed()) co_return late();
+    auto chunk = co_await s.body.read();
+    if (!chunk && chunk.error().code == base::errc::deadline)
+        co_return base::fail(base::errc::lost, s.attempt + ": the server did not end the watch in time");
     if (!chunk) co_return base::fail(std::move(chunk).error().during(s.attempt));
     if (!chunk->empty()) {
         s.lines.feed(*chunk);

@@ -17,8 +17,8 @@ namespace cotrain::kube {
 class watch_stream {
    public:
     // The server should have ended the watch before `due`; if it has not, reading fails with errc::lost.
-    watch_stream(const asio::any_io_executor& executor, net::body_stream body, std::string attempt,
-                 std::chrono::steady_clock::time_point due, std::size_t line_bytes_max);
+    watch_stream(net::body_stream body, std::string attempt, std::chrono::steady_clock::time_point due,
+                 std::size_t line_bytes_max);
     watch_stream(watch_stream&&) noexcept;
     watch_stream& operator=(watch_stream&&) noexcept;
     ~watch_stream();

@@ -28,13 +28,15 @@ client::client(asio::any_io_executor executor, client_options options, base::log
 
 client::~client() = default;
 
-awaitable<base::result<response>> client::send(request what) {
+awaitable<base::result<response>> client::send(request what, request* back) {
     auto shared = std::make_shared<exchange>();
     shared->what = std::move(what);
-    abandon_on_exit<impl> guard{impl_.get(), shared};
+    const abandon_on_exit<impl> guard{impl_.get(), shared};
     impl_->start(shared);
     while (!shared->settled())
-        if (!co_await shared->changed.wait()) co_return base::fail(given_up());
+        if (!co_await shared->changed.wait()) break;
+    impl_->drop(*shared);  // before the request, which a stream may still refer to
+    if (back != nullptr) *back = std::move(shared->what);
     if (shared->failure) co_return base::fail(std::move(*shared->failure));
     co_return response{shared->status, std::move(shared->headers), std::move(shared->text),
                        std::move(shared->trailers)};
@@ -44,6 +46,11 @@ struct body_stream::state {
     client::impl* owner = nullptr;
     std::shared_ptr<exchange> what;
     base::byte_queue current{16U << 10U};  // what the reader looks at: apart from what arrives meanwhile
+
+    // After the client's stop() no stream is carried or timed any more, and the client may be gone.
+    void give_up() const {
+        if (what->on != nullptr || what->alarmed) owner->drop(*what);
+    }
 };
 
 awaitable<base::result<body_stream>> client::open(request what) {
@@ -67,14 +74,20 @@ body_stream::body_stream(std::unique_ptr<state> held) : state_(std::move(held)) 
 body_stream::body_stream(body_stream&&) noexcept = default;
 
 body_stream& body_stream::operator=(body_stream&& other) noexcept {
-    if (state_ && state_->what->on != nullptr) state_->owner->drop(*state_->what);
+    if (state_) state_->give_up();
     state_ = std::move(other.state_);
     return *this;
 }
 
 body_stream::~body_stream() {
-    // After the client's stop() no stream is carried any more, and the client may be gone.
-    if (state_ && state_->what->on != nullptr) state_->owner->drop(*state_->what);
+    if (state_) state_->give_up();
+}
+
+void body_stream::end_by(std::chrono::steady_clock::time_point when) {
+    exchange& what = *state_->what;
+    if (what.on == nullptr) return;
+    what.deadline = when;
+    state_->owner->arm(what, when);
 }
 
 int body_stream::status() const { return state_->what->status; }

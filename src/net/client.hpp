@@ -49,6 +49,8 @@ class body_stream {
     [[nodiscard]] const header_list& headers() const;
     // The next bytes, valid until the next call; empty at the end. Not reading holds back this stream only.
     [[nodiscard]] awaitable<base::result<std::string_view>> read();
+    // A body that has not ended by then does not go on: what has come can be read, then errc::deadline.
+    void end_by(std::chrono::steady_clock::time_point when);
     // The rest of the body, at most `bytes_max`.
     [[nodiscard]] awaitable<base::result<std::string>> read_all(std::size_t bytes_max);
 
@@ -69,8 +71,8 @@ class client {
     ~client();
 
     // Sends and reads the whole answer. Requests that the peer surely did not process are repeated on a new
-    // connection within the deadline; others only if idempotent.
-    [[nodiscard]] awaitable<base::result<response>> send(request what);
+    // connection within the deadline; others only if idempotent. Whatever comes of it, `back` gets the request again.
+    [[nodiscard]] awaitable<base::result<response>> send(request what, request* back = nullptr);
     // Sends and returns at the response's head; `what.deadline` covers up to there.
     [[nodiscard]] awaitable<base::result<body_stream>> open(request what);
 

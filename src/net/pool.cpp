@@ -235,6 +235,8 @@ awaitable<void> client::impl::stop() {
     tasks_.cancel();
     co_await tasks_.join();
     connections_.clear();
+    // Ended streams that nobody has let go of yet.
+    while (!deadlines_.empty()) disarm(*deadlines_.begin()->second);
 }
 
 // What waited for another connection may use this one after all.

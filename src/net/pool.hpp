@@ -22,6 +22,8 @@ struct client::impl final : connection::owner {
     void start(const std::shared_ptr<exchange>& what);
     // Forgets a request nobody waits for any more; cancels its stream.
     void drop(exchange& what);
+    // When its time is over; disarm() takes that back.
+    void arm(exchange& what, time_point when);
     void disarm(exchange& what);
     [[nodiscard]] awaitable<void> stop();
     void replace_tls(std::shared_ptr<const tls::context> tls);
@@ -55,7 +57,6 @@ struct client::impl final : connection::owner {
     time_point sweep(time_point now);
     void expire(exchange& what);
     void hedge(exchange& what, time_point now);
-    void arm(exchange& what, time_point when);
     void wake_at(time_point when);
 
     asio::any_io_executor executor_;

@@ -65,7 +65,9 @@ time_point client::impl::sweep(time_point now) {
 }
 
 void client::impl::expire(exchange& what) {
-    std::string text = peer_ + ": no answer within " + std::to_string(what.what.deadline.count()) + " ms";
+    const bool streams = !what.whole && what.status != 0;
+    std::string text = streams ? peer_ + ": the answer did not end in time"
+                               : peer_ + ": no answer within " + std::to_string(what.what.deadline.count()) + " ms";
     if (what.on == nullptr && !trouble_.empty()) text += "; not connected: " + trouble_;
     const bool sent = what.on != nullptr;
     if (sent) what.on->cancel(what);

@@ -120,6 +120,44 @@ TEST(client, a_deadline_ends_one_request_and_spares_the_connection) {
     });
 }
 
+TEST(client, a_body_that_does_not_end_in_its_time_goes_no_further) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        client& c = w.use(w.options());
+        constexpr std::size_t endless = 1'000'000'000;
+        auto late = co_await c.open(get("/big?" + std::to_string(endless)));
+        EXPECT_TRUE(late.has_value());
+        if (!late) co_return;
+        late->end_by(std::chrono::steady_clock::now());
+        const auto all = co_await late->read_all(endless);
+        EXPECT_EQ(all ? base::errc::internal : all.error().code, base::errc::deadline);
+        const auto again = co_await late->read();
+        EXPECT_EQ(again ? base::errc::internal : again.error().code, base::errc::deadline);
+        EXPECT_EQ(c.counters().streams_open, 0U);
+    });
+}
+
+awaitable<void> keep_ended(world* w, std::optional<body_stream>* kept) {
+    client& c = w->use(w->options());
+    auto body = co_await c.open(get("/big?1000"));
+    EXPECT_TRUE(body.has_value());
+    if (!body) co_return;
+    body->end_by(std::chrono::steady_clock::now() + 1h);
+    while (c.counters().streams_open != 0) EXPECT_TRUE((co_await c.send(get("/quick"))).has_value());
+    const auto all = co_await body->read_all(1000);
+    EXPECT_TRUE(all && all->size() == 1000);
+    *kept = std::move(*body);
+}
+
+TEST(client, an_ended_body_with_time_left_may_outlive_the_client) {
+    std::optional<body_stream> kept;
+    {
+        world here;
+        here.run([&kept](world& w) { return keep_ended(&w, &kept); });
+    }
+    EXPECT_TRUE(kept.has_value());
+}
+
 TEST(client, an_answer_beyond_the_bound_is_refused) {
     world here;
     here.run([](world& w) -> awaitable<void> {
