@@ -17,6 +17,8 @@ class transport {
    public:
     // What one read asks the kernel for.
     static constexpr std::size_t read_bytes = 64U << 10U;
+    // What stays allocated for reading between bursts: one read, and a record that began before it.
+    static constexpr std::size_t read_retain_bytes = read_bytes + (16U << 10U);
     // What stays allocated for writing between bursts.
     static constexpr std::size_t write_retain_bytes = 512U << 10U;
 

@@ -208,7 +208,8 @@ base::result<bool> engine::read(base::byte_queue& plaintext) {
     if (me.peer_closed) return false;
     SSL* ssl = me.ssl.get();
     ERR_clear_error();
-    static_cast<void>(plaintext.prepare(me.ends.incoming()));
+    // Also for a record of which a part came before.
+    static_cast<void>(plaintext.prepare(me.ends.incoming() + (SSL_has_pending(ssl) != 0 ? record_bytes_max : 0)));
     for (;;) {
         const std::span<char> room = plaintext.prepare(1);
         std::size_t got = 0;
