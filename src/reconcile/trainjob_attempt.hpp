@@ -19,12 +19,12 @@ struct trainjob_reconciler::attempt {
     watch::text_id key = watch::no_text;
     api::train_job job{};
     std::optional<base::error> unreadable{};  // why its spec could not be decoded
-    std::uint64_t version = 0;       // of the job
-    std::uint64_t status_print = 0;  // what its status looked like then
+    std::uint64_t version = 0;                // of the job
+    std::uint64_t status_print = 0;           // what its status looked like then
     std::uint32_t stirred = 0;
     std::optional<api::job_set> set{};
     std::shared_ptr<const ended_set> end{};  // what `set` is made of, if it has left the store
-    compiled runtime{};  // of the snapshot, or to become it
+    compiled runtime{};                      // of the snapshot, or to become it
     runtime::status_outcome next{};
     std::optional<std::pair<std::string, std::string>> trouble{};
     std::chrono::nanoseconds pause{0};                   // a repair has to wait that long
@@ -47,8 +47,8 @@ struct trainjob_reconciler::attempt {
     }
 };
 
-// A patch that is refused (409) where the job is not in that version any more: a list of conditions replaces the one that
-// is there, and what somebody else changed meanwhile must not come in with the answer, unheard.
+// A patch that is refused (409) where the job is not in that version any more: a list of conditions replaces the one
+// that is there, and what somebody else changed meanwhile must not come in with the answer, unheard.
 [[nodiscard]] std::string body_for(api::arena& memory, api::ref patch, std::uint64_t version);
 
 }  // namespace cotrain::reconcile

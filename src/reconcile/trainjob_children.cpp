@@ -151,8 +151,8 @@ void trainjob_reconciler::remember(attempt& a, const runtime::object& object, st
 }
 
 // Asked of the API server itself. The garbage collector takes the children of a job that is deleted in the foreground
-// before the job, and sets those of an orphaning one free: none may come after. And a JobSet that was there once is only
-// made again for a job that has not ended, which its events may not have told yet: after a change of leaders, say.
+// before the job, and sets those of an orphaning one free: none may come after. And a JobSet that was there once is
+// only made again for a job that has not ended, which its events may not have told yet: after a change of leaders, say.
 awaitable<base::result<bool>> trainjob_reconciler::wants_children_still(attempt* a) {
     const auto answer = co_await api_.get(a->at(names::train_job, a->job.meta.name));
     if (!answer) {

@@ -41,7 +41,8 @@ struct trainjob_counts {
 };
 
 // Decides from the stores alone and sends only what is not so. GETs are rare: a snapshot once per version, when a plan
-// needs it; a finished job that somebody edited; a job in deletion, before a child is made for it, and one whose JobSet went; a job that others just wrote to.
+// needs it; a finished job that somebody edited; a job in deletion, or one whose JobSet went, before a child is made
+// for it; a job that somebody else has just written to.
 class trainjob_reconciler {
    public:
     trainjob_reconciler(cluster& all, remote& api, plugins::builtin framework, surroundings with, base::logger& log);

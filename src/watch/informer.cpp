@@ -138,7 +138,8 @@ awaitable<base::result<informer::ending>> informer::read(list_watch::action what
                                        .as = info_of(of_).as});
     if (!stream) co_return base::fail(std::move(stream).error());
     for (;;) {
-        // After a long sleep of the whole process, what was sent meanwhile may wake us in the same turn as the overseer.
+        // After a long sleep of the whole process, what was sent meanwhile may wake us in the same turn as the
+        // overseer.
         if (abandoned_) co_return ending::told;
         const auto line = stream->take();
         if (!line) co_return base::fail(line.error());

@@ -35,10 +35,10 @@ inline constexpr std::size_t restart_reasons = 12;
 
 struct list_watch_options {
     std::uint32_t page_items = 500;
-    std::chrono::seconds watch_timeout{290};  // asked for, times a random factor in [1, 2)
-    std::chrono::seconds close_grace{30};     // beyond which a server that should have closed counts as gone
+    std::chrono::seconds watch_timeout{290};         // asked for, times a random factor in [1, 2)
+    std::chrono::seconds close_grace{30};            // beyond which a server that should have closed counts as gone
     std::chrono::milliseconds initial_idle{60'000};  // silence while the initial state streams in
-    std::chrono::seconds initial_max{180};    // until its end has to be there
+    std::chrono::seconds initial_max{180};           // until its end has to be there
     std::chrono::seconds retry_after_max{60};
     std::chrono::milliseconds missing_wait_max{5'000};  // a kind that was missing is noticed within this
     base::backoff_policy backoff{std::chrono::milliseconds(500), std::chrono::milliseconds(30'000), 2.0, 0.5};

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "api/edit.hpp"
+#include "api/json.hpp"
 #include "reconcile/remote.hpp"
 #include "watch/kind.hpp"
 
@@ -39,6 +40,19 @@ inline api::ref merged(api::arena& memory, api::ref target, api::ref patch) {
         }
     }
     return out;
+}
+
+inline std::unexpected<base::error> refused(int status) {
+    return base::fail(
+        base::error{.code = base::errc::status, .http_status = status, .message = std::to_string(status)});
+}
+// Whether a patch is meant for another version of the object.
+inline bool names_another_version(std::string_view patch, std::string_view object) {
+    api::arena memory;
+    const auto version = [&](std::string_view of) {
+        return api::parse_json_copy(memory, of)->get({"metadata", "resourceVersion"}).as_string();
+    };
+    return !version(patch).empty() && version(patch) != version(object);
 }
 
 // "JobSet ns/job".

@@ -4,7 +4,7 @@
 
 #include <numeric>
 
-#include "trainjob_world.hpp"
+#include "trainjob_case.hpp"
 
 namespace cotrain::reconcile {
 namespace {
@@ -14,53 +14,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::string_view mpi_runtime = R"(
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainingRuntime
-metadata: {name: rt, namespace: ns}
-spec:
-  mlPolicy: {numNodes: 2, mpi: {numProcPerNode: 1, mpiImplementation: OpenMPI}}
-  podGroupPolicy: {coscheduling: {}}
-  template:
-    spec:
-      replicatedJobs:
-      - name: launcher
-        template:
-          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
-          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
-      - name: node
-        template:
-          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
-)";
-
-std::string train_job(std::string_view more = "", std::string_view uid = "11111111-0000-4000-8000-000000000001") {
-    std::string text =
-        "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: job, namespace: ns, uid: " +
-        std::string(uid) +
-        "}\nspec:\n  runtimeRef: {apiGroup: trainer.kubeflow.org, kind: TrainingRuntime, name: rt}\n";
-    return text.append("  trainer: {numNodes: 2}\n").append(more);
-}
-
-constexpr const char* job = "TrainJob ns/job";
-constexpr const char* set = "JobSet ns/job";
-constexpr const char* snapshot = "ConfigMap ns/job-runtime-snapshot";
-constexpr const char* hostfile = "ConfigMap ns/job-mpi-hostfile";
-
-struct trainjob_reconciler_test : testing::Test {
-    trainjob_world w;
-
-    void begin(std::string_view runtime = torch_runtime, std::string_view more = "") {
-        w.apply_yaml(runtime);
-        w.apply_yaml(train_job(more));
-        w.settle();
-    }
-    void finish(std::string_view type) {
-        w.patch(set,
-                R"({"status":{"conditions":[{"type":")" + std::string(type) +
-                    R"(","status":"True","reason":"R","message":"m","lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
-        w.settle();
-    }
-};
+using trainjob_reconciler_test = trainjob_case;
 
 TEST_F(trainjob_reconciler_test, a_torch_job_costs_two_applies_and_then_nothing) {
     begin();
@@ -109,84 +63,8 @@ TEST_F(trainjob_reconciler_test, a_finished_job_never_starts_again) {
     EXPECT_EQ(w.condition("Failed"), "True");
 }
 
-constexpr auto completed = R"({"status":{"replicatedJobsStatus":[{"name":"node","succeeded":2}],"conditions":[
-    {"type":"Completed","status":"True","reason":"R","message":"m","lastTransitionTime":"2026-01-01T01:00:00Z"}]}})";
-
-TEST_F(trainjob_reconciler_test, a_job_set_that_ended_and_went_before_anybody_looked_is_not_made_again) {
-    begin();
-    w.taken();
-    w.patch(set, completed);
-    w.erase(set);
-    w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
-    EXPECT_EQ(w.condition("Complete"), "True");
-    EXPECT_EQ(w.condition("Complete", "lastTransitionTime"), "2026-01-01T01:00:00Z");
-    EXPECT_THAT(w.objects[job], HasSubstr("\"succeeded\":2"));
-}
-
-TEST_F(trainjob_reconciler_test, who_follows_remembers_an_end_that_the_leader_did_not_write_down) {
-    begin();
-    w.restart(false);
-    w.taken();
-    w.patch(set, completed);
-    w.erase(set);
-    w.settle();
-    EXPECT_THAT(w.taken(), IsEmpty());
-    w.leads = true;
-    w.waker->wake_all();
-    w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
-    EXPECT_EQ(w.condition("Complete"), "True");
-}
-
 // Two watches: that of TrainJobs is behind when another replica takes over, that of JobSets is not.
-TEST_F(trainjob_reconciler_test, a_stale_store_does_not_make_a_job_set_again) {
-    begin();
-    w.taken();
-    w.erase(set);
-    w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job", "apply JobSet ns/job"));
-    w.patch(job, R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"DeadlineExceeded","message":"m",
-                     "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
-    w.hold_back(job);
-    w.erase(set);
-    w.restart();
-    w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job"));
-    EXPECT_EQ(w.condition("Failed", "reason"), "DeadlineExceeded");
-    EXPECT_FALSE(w.objects.contains(set));
-}
-
-TEST_F(trainjob_reconciler_test, a_job_that_is_replaced_meanwhile_gets_no_more_children) {
-    w.apply_yaml(mpi_runtime);
-    w.apply_yaml(train_job());
-    w.on_apply = [this] {
-        w.on_apply = nullptr;
-        w.erase(job);
-        w.apply_yaml(train_job("", "11111111-0000-4000-8000-000000000002"));
-        w.deliver();
-    };
-    w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-runtime-snapshot", "patch TrainJob ns/job/status"));
-    w.erase(snapshot);  // as the garbage collector does
-    w.settle();
-    EXPECT_THAT(w.objects[set], HasSubstr("11111111-0000-4000-8000-000000000002"));
-}
-
 // The end of a namesake is none.
-TEST_F(trainjob_reconciler_test, an_end_belongs_to_one_job) {
-    begin();
-    w.patch(set, R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"R","message":"m",
-                     "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
-    w.erase(set);
-    w.erase(snapshot);
-    w.erase(job);
-    w.apply_yaml(train_job("", "11111111-0000-4000-8000-000000000002"));
-    w.settle();
-    EXPECT_EQ(w.condition("Failed"), "-");
-    EXPECT_TRUE(w.objects.contains(set));
-}
-
 TEST_F(trainjob_reconciler_test, a_restart_with_unchanged_jobs_writes_nothing) {
     for (const auto runtime : {torch_runtime, mpi_runtime}) {
         for (const std::string_view more : {"", "  suspend: true\n"}) {
@@ -215,42 +93,6 @@ TEST_F(trainjob_reconciler_test, suspends_and_resumes) {
 }
 
 // The answer to the status patch would bring the change before its event, which then says nothing new.
-TEST_F(trainjob_reconciler_test, a_change_that_comes_between_is_not_lost_with_the_answer_to_the_status) {
-    w.on_patch = [this] {
-        w.on_patch = nullptr;
-        w.patch(job, R"({"spec":{"suspend":false}})");
-    };
-    begin(torch_runtime, "  suspend: true\n");
-    EXPECT_THAT(w.objects[set], HasSubstr("\"suspend\":false"));
-    EXPECT_EQ(w.condition("Suspended"), "-") << "it never was: the patch that said so was refused";
-}
-
-TEST_F(trainjob_reconciler_test, conditions_that_others_write_meanwhile_stay) {
-    w.on_patch = [this] {
-        w.on_patch = nullptr;
-        w.patch(job, R"({"status":{"conditions":[{"type":"Theirs","status":"True","reason":"R","message":"m",
-                         "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
-    };
-    begin(torch_runtime, "  suspend: true\n");
-    EXPECT_EQ(w.condition("Theirs"), "True");
-    EXPECT_EQ(w.condition("Suspended"), "True");
-}
-
-TEST_F(trainjob_reconciler_test, an_end_that_comes_with_the_answer_to_a_suspension_counts) {
-    begin();
-    w.patch(job, R"({"spec":{"suspend":true}})");
-    w.on_apply = [this] {
-        w.on_apply = nullptr;
-        w.patch(set, R"({"status":{"conditions":[{"type":"Completed","status":"True","reason":"R","message":"m",
-                         "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
-    };
-    w.deliver();
-    EXPECT_EQ(w.run_job().kind, outcome::what::again_after);
-    w.deliver();  // nothing that would wake the job
-    static_cast<void>(w.run_job());
-    EXPECT_EQ(w.condition("Complete"), "True");
-}
-
 TEST_F(trainjob_reconciler_test, a_suspended_job_follows_its_snapshot_which_is_read_once_per_version) {
     begin(torch_runtime, "  suspend: true\n");
     w.taken();
@@ -307,24 +149,6 @@ TEST_F(trainjob_reconciler_test, children_of_a_deleted_namesake_are_waited_for) 
     w.settle();
     EXPECT_EQ(w.condition("ResourcesReady"), "-");
     EXPECT_THAT(w.objects[set], HasSubstr("11111111-0000-4000-8000-000000000002"));
-}
-
-TEST_F(trainjob_reconciler_test, a_kind_that_is_served_again_wakes_who_failed_without_it) {
-    base::error unknown = base::make_error(base::errc::status, "404 the server could not find the requested resource");
-    unknown.http_status = 404;
-    w.refusals["apply PodGroup.scheduling.x-k8s.io ns/job"] = unknown;
-    w.waker->missing(watch::kind::coscheduling_pod_group);
-    begin(mpi_runtime);
-    EXPECT_EQ(w.condition("ResourcesReady"), "False");
-    w.refusals.clear();
-    w.settle();
-    EXPECT_FALSE(w.objects.contains(set)) << "it waits";
-    w.waker->synced(watch::kind::coscheduling_pod_group);
-    w.settle();
-    EXPECT_TRUE(w.objects.contains(set));
-    EXPECT_EQ(w.condition("ResourcesReady"), "-");
-    w.waker->synced(watch::kind::coscheduling_pod_group);
-    EXPECT_THAT(w.queue, IsEmpty()) << "a relist is nothing to wait for";
 }
 
 TEST_F(trainjob_reconciler_test, a_missing_runtime_is_waited_for_and_said_only_when_it_does_not_come) {

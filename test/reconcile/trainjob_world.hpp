@@ -134,13 +134,13 @@ class trainjob_world final : public remote {
     awaitable<base::result<std::string>> get(target at) override {
         requests.push_back("get " + label_of(at));
         const auto found = objects.find(label_of(at));
-        if (found == objects.end()) co_return missing();
+        if (found == objects.end()) co_return refused(404);
         co_return found->second;
     }
     awaitable<base::result<std::string>> apply(target at, std::string body) override {
         if (on_apply) on_apply();
         requests.push_back("apply " + label_of(at));
-        if (auto e = refusal("apply " + label_of(at))) co_return base::fail(std::move(*e));
+        if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
         api::arena memory;
         const auto wanted = api::parse_json(memory, body);
         api::editor out = api::editor::of(memory, *wanted);
@@ -154,19 +154,16 @@ class trainjob_world final : public remote {
     }
     awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource, std::string body) override {
         requests.push_back("patch " + label_of(at) + (sub_resource.empty() ? "" : "/" + sub_resource));
-        if (auto e = refusal("patch " + label_of(at))) co_return base::fail(std::move(*e));
-        if (!objects.contains(label_of(at))) co_return missing();
+        if (const auto e = refusals.find("patch " + label_of(at)); e != refusals.end()) co_return base::fail(e->second);
+        if (!objects.contains(label_of(at))) co_return refused(404);
         if (on_patch) on_patch();
-        api::arena memory;
-        const std::string_view wanted = api::parse_json(memory, body)->get({"metadata", "resourceVersion"}).as_string();
-        if (!wanted.empty() && wanted != object(memory, label_of(at)).get({"metadata", "resourceVersion"}).as_string())
-            co_return base::fail(base::error{.code = base::errc::status, .http_status = 409, .message = "409"});
+        if (names_another_version(body, objects.at(label_of(at)))) co_return refused(409);
         patch(label_of(at), body);
         co_return objects.at(label_of(at));
     }
     awaitable<base::result<>> remove(target at, std::string) override {
         requests.push_back("delete " + label_of(at));
-        if (auto e = refusal("delete " + label_of(at))) co_return base::fail(std::move(*e));
+        if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
         if (objects.contains(label_of(at))) erase(label_of(at));
         co_return base::result<>{};
     }
@@ -204,13 +201,6 @@ class trainjob_world final : public remote {
         void missing(watch::kind) override {}
         trainjob_world& world;
     };
-    static std::unexpected<base::error> missing() {
-        return base::fail(base::error{.code = base::errc::status, .http_status = 404, .message = "404", .reason = {}});
-    }
-    std::optional<base::error> refusal(const std::string& request) {
-        const auto found = refusals.find(request);
-        return found == refusals.end() ? std::nullopt : std::optional(found->second);
-    }
     std::string with_version(const std::string& text) {
         api::arena memory;
         api::editor out = api::editor::of(memory, *api::parse_json(memory, text));

@@ -1,0 +1,147 @@
+// What others do between two looks of the TrainJob reconciler: nothing of it is lost, nothing is done twice.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trainjob_case.hpp"
+
+namespace cotrain::reconcile {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+using trainjob_races = trainjob_case;
+
+constexpr auto completed = R"({"status":{"replicatedJobsStatus":[{"name":"node","succeeded":2}],"conditions":[
+    {"type":"Completed","status":"True","reason":"R","message":"m","lastTransitionTime":"2026-01-01T01:00:00Z"}]}})";
+
+TEST_F(trainjob_races, a_job_set_that_ended_and_went_before_anybody_looked_is_not_made_again) {
+    begin();
+    w.taken();
+    w.patch(set, completed);
+    w.erase(set);
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+    EXPECT_EQ(w.condition("Complete", "lastTransitionTime"), "2026-01-01T01:00:00Z");
+    EXPECT_THAT(w.objects[job], HasSubstr("\"succeeded\":2"));
+}
+
+TEST_F(trainjob_races, who_follows_remembers_an_end_that_the_leader_did_not_write_down) {
+    begin();
+    w.restart(false);
+    w.taken();
+    w.patch(set, completed);
+    w.erase(set);
+    w.settle();
+    EXPECT_THAT(w.taken(), IsEmpty());
+    w.leads = true;
+    w.waker->wake_all();
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
+TEST_F(trainjob_races, a_stale_store_does_not_make_a_job_set_again) {
+    begin();
+    w.taken();
+    w.erase(set);
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job", "apply JobSet ns/job"));
+    w.patch(job, R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"DeadlineExceeded","message":"m",
+                     "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
+    w.hold_back(job);
+    w.erase(set);
+    w.restart();
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job"));
+    EXPECT_EQ(w.condition("Failed", "reason"), "DeadlineExceeded");
+    EXPECT_FALSE(w.objects.contains(set));
+}
+
+TEST_F(trainjob_races, a_job_that_is_replaced_meanwhile_gets_no_more_children) {
+    w.apply_yaml(mpi_runtime);
+    w.apply_yaml(train_job());
+    w.on_apply = [this] {
+        w.on_apply = nullptr;
+        w.erase(job);
+        w.apply_yaml(train_job("", "11111111-0000-4000-8000-000000000002"));
+        w.deliver();
+    };
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-runtime-snapshot", "patch TrainJob ns/job/status"));
+    w.erase(snapshot);  // as the garbage collector does
+    w.settle();
+    EXPECT_THAT(w.objects[set], HasSubstr("11111111-0000-4000-8000-000000000002"));
+}
+
+TEST_F(trainjob_races, an_end_belongs_to_one_job) {
+    begin();
+    w.patch(set, R"({"status":{"conditions":[{"type":"Failed","status":"True","reason":"R","message":"m",
+                     "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
+    w.erase(set);
+    w.erase(snapshot);
+    w.erase(job);
+    w.apply_yaml(train_job("", "11111111-0000-4000-8000-000000000002"));
+    w.settle();
+    EXPECT_EQ(w.condition("Failed"), "-");
+    EXPECT_TRUE(w.objects.contains(set));
+}
+
+TEST_F(trainjob_races, a_change_that_comes_between_is_not_lost_with_the_answer_to_the_status) {
+    w.on_patch = [this] {
+        w.on_patch = nullptr;
+        w.patch(job, R"({"spec":{"suspend":false}})");
+    };
+    begin(torch_runtime, "  suspend: true\n");
+    EXPECT_THAT(w.objects[set], HasSubstr("\"suspend\":false"));
+    EXPECT_EQ(w.condition("Suspended"), "-") << "it never was: the patch that said so was refused";
+}
+
+TEST_F(trainjob_races, conditions_that_others_write_meanwhile_stay) {
+    w.on_patch = [this] {
+        w.on_patch = nullptr;
+        w.patch(job, R"({"status":{"conditions":[{"type":"Theirs","status":"True","reason":"R","message":"m",
+                         "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
+    };
+    begin(torch_runtime, "  suspend: true\n");
+    EXPECT_EQ(w.condition("Theirs"), "True");
+    EXPECT_EQ(w.condition("Suspended"), "True");
+}
+
+TEST_F(trainjob_races, an_end_that_comes_with_the_answer_to_a_suspension_counts) {
+    begin();
+    w.patch(job, R"({"spec":{"suspend":true}})");
+    w.on_apply = [this] {
+        w.on_apply = nullptr;
+        w.patch(set, R"({"status":{"conditions":[{"type":"Completed","status":"True","reason":"R","message":"m",
+                         "lastTransitionTime":"2026-01-01T01:00:00Z"}]}})");
+    };
+    w.deliver();
+    EXPECT_EQ(w.run_job().kind, outcome::what::again_after);
+    w.deliver();  // nothing that would wake the job
+    static_cast<void>(w.run_job());
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
+TEST_F(trainjob_races, a_kind_that_is_served_again_wakes_who_failed_without_it) {
+    base::error unknown = base::make_error(base::errc::status, "404 the server could not find the requested resource");
+    unknown.http_status = 404;
+    w.refusals["apply PodGroup.scheduling.x-k8s.io ns/job"] = unknown;
+    w.waker->missing(watch::kind::coscheduling_pod_group);
+    begin(mpi_runtime);
+    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+    w.refusals.clear();
+    w.settle();
+    EXPECT_FALSE(w.objects.contains(set)) << "it waits";
+    w.waker->synced(watch::kind::coscheduling_pod_group);
+    w.settle();
+    EXPECT_TRUE(w.objects.contains(set));
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+    w.waker->synced(watch::kind::coscheduling_pod_group);
+    EXPECT_THAT(w.queue, IsEmpty()) << "a relist is nothing to wait for";
+}
+
+}  // namespace
+}  // namespace cotrain::reconcile
