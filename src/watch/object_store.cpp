@@ -52,7 +52,8 @@ object_store::outcome object_store::upsert(const projection& p, bool shown) {
     const auto known = find(p.ns, p.name);
     if (!known) return insert(p, seen, shown);
     object_record& r = at(known->slot);
-    if (shown) r.epoch = epoch_;
+    if (shown || r.epoch != epoch_) r.noted = !shown;
+    r.epoch = epoch_;
     if (outdated(r, p.resource_version)) return {*known, nothing};
     if (!p.uid.empty() && find_uid(texts_, p.uid) != r.id) {
         remove(*known);
@@ -79,7 +80,7 @@ bool object_store::outdated(const object_record& known, std::string_view version
 }
 
 bool object_store::knows(const object_record& known, std::string_view version) const {
-    return known.epoch == epoch_ && known.version != 0 && known.version == version_number(version);
+    return known.epoch == epoch_ && !known.noted && known.version != 0 && known.version == version_number(version);
 }
 
 object_store::outcome object_store::insert(const projection& p, const prints& seen, bool shown) {
@@ -90,7 +91,8 @@ object_store::outcome object_store::insert(const projection& p, const prints& se
     r.generation = generation;
     r.used = true;
     r.collapsed = true;  // until there is a body
-    r.epoch = shown || !picturing_ ? epoch_ : static_cast<std::uint16_t>(epoch_ - 1);
+    r.epoch = epoch_;
+    r.noted = !shown;
     write_key(scratch_, p.ns, p.name);
     r.key = texts_.intern(scratch_);
     r.id = make_uid(texts_, p.uid);
@@ -210,7 +212,6 @@ bool object_store::remove(handle h) {
 }
 
 void object_store::begin_picture() {
-    picturing_ = true;
     if (++epoch_ != 0) return;
     // The count has come round: no record may seem seen by accident.
     for (std::uint32_t s = 0; s < slots_; ++s) at(s).epoch = 0;

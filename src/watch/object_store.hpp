@@ -60,6 +60,7 @@ struct object_record {
     bool past_deadline : 1 = false;
     bool troubled : 1 = false;
     bool elsewhere : 1 = false;  // another controller manages it
+    bool noted : 1 = false;      // not shown by the picture in which it was taken in
     bool linked : 1 = false;
 
     [[nodiscard]] bool terminal() const { return complete || failed; }
@@ -85,7 +86,7 @@ class object_store {
     outcome upsert(const projection& p, bool shown = true);
     // Whether a record is newer than that resourceVersion, so that upsert() would change nothing.
     [[nodiscard]] static bool outdated(const object_record& known, std::string_view version);
-    // Whether this very version was taken in since the picture began, so that upsert() would change nothing.
+    // Whether this very version was shown since the picture began, so that upsert() would change nothing.
     [[nodiscard]] bool knows(const object_record& known, std::string_view version) const;
     // The object is gone; false if it is not here, or a namesake is.
     bool remove(std::string_view ns, std::string_view name, std::string_view uid);
@@ -95,18 +96,18 @@ class object_store {
 
     // A new picture begins: what is not shown from now on is gone when it is complete.
     void begin_picture();
-    // Removes what the picture did not show, but for what is newer than the picture. `gone` is called with each key and
-    // record before it goes.
+    // Removes what the picture did not show; what was taken in besides meanwhile stays if it is newer than the picture.
+    // `gone` is called with each key and record before it goes.
     template <class F>
     std::size_t sweep(F gone, std::uint64_t picture = ~std::uint64_t{0}) {
         std::size_t count = 0;
         for (std::uint32_t s = 0; s < slots_; ++s) {
-            if (!at(s).used || at(s).epoch == epoch_ || at(s).version > picture) continue;
+            if (!at(s).used) continue;
+            if (at(s).epoch == epoch_ && (!at(s).noted || at(s).version > picture)) continue;
             gone(std::as_const(at(s)));
             remove(handle{s, at(s).generation});
             ++count;
         }
-        picturing_ = false;
         return count;
     }
 
@@ -169,7 +170,6 @@ class object_store {
     std::uint32_t free_ = slot_index::none;
     std::size_t size_ = 0;
     std::uint16_t epoch_ = 1;
-    bool picturing_ = false;       // a picture is under way
     mutable std::string scratch_;  // a key being looked up: finding allocates nothing
 };
 

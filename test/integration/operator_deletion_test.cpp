@@ -175,6 +175,18 @@ awaitable<std::string> fault_of(operator_scene* s, const std::map<std::string, m
     co_return "";
 }
 
+awaitable<std::string> fault_within(operator_scene* s, const std::map<std::string, modelled>* model,
+                                    std::chrono::seconds time) {
+    const auto due = std::chrono::steady_clock::now() + time;
+    asio::steady_timer timer(s->loop);
+    for (;;) {
+        std::string fault = co_await fault_of(s, model);
+        if (fault.empty() || std::chrono::steady_clock::now() > due) co_return fault;
+        timer.expires_after(std::chrono::milliseconds(250));
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+}
+
 TEST_F(operator_deletion, random_lives_end_as_the_model_says) {
     operator_scene scene("operator-cycles", plane_->kubeconfig());
     scene.play(+[](operator_scene& s) -> awaitable<void> {
@@ -187,17 +199,35 @@ TEST_F(operator_deletion, random_lives_end_as_the_model_says) {
         std::uint64_t seed = 1;
         for (auto& [name, m] : model) lives.spawn("life", live(&s, name, seed++, cycles, &m));
         co_await lives.join();
-        const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(180);
-        asio::steady_timer timer(s.loop);
-        std::string fault;
-        do {
-            fault = co_await fault_of(&s, &model);
-            if (fault.empty()) break;
-            timer.expires_after(std::chrono::milliseconds(250));
-            co_await timer.async_wait(asio::use_awaitable);
-        } while (std::chrono::steady_clock::now() < due);
-        EXPECT_EQ(fault, "");
+        EXPECT_EQ(co_await fault_within(&s, &model, std::chrono::seconds(180)), "");
         std::printf("%d random cycles on %d jobs ended as the model says\n", names * cycles, names);
+    });
+}
+
+// The children of the first are still there when the second comes, and no store knows of them any more.
+TEST_F(operator_deletion, a_namesake_of_a_finished_job_gets_children_of_its_own) {
+    operator_scene scene("operator-namesake", plane_->kubeconfig());
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        EXPECT_TRUE(co_await s.start_operator());
+        std::map<std::string, modelled> model;
+        for (int i = 0; i < 10; ++i) model["job-" + std::to_string(i)].exists = true;
+        co_await s.create_many("job-", 10, mpi_job(false));
+        EXPECT_TRUE(co_await s.until_count(kinds::job_set, 10));
+        co_await s.complete_many("job-", 10);
+        EXPECT_TRUE(co_await s.until(
+            kinds::train_job, [](const std::string& all) { return count_of(all, R"("type":"Complete")") == 10; }));
+        const picture before = co_await look(&s, kinds::job_set);
+        for (int i = 0; i < 10; ++i) {
+            EXPECT_TRUE((co_await s.api->remove(kinds::train_job, {.ns = s.ns, .name = "job-" + std::to_string(i)},
+                                                {.dependents = kube::propagation::background}))
+                            .has_value());
+            co_await s.create_jobs("job-", i, i + 1, mpi_job(false));
+        }
+        EXPECT_EQ(co_await fault_within(&s, &model, std::chrono::seconds(120)), "");
+        const picture after = co_await look(&s, kinds::job_set);
+        for (const auto& [name, uid] : before.uids) EXPECT_NE(after.uids.at(name), uid) << name;
+        EXPECT_TRUE(co_await s.until(
+            kinds::train_job, [](const std::string& all) { return count_of(all, R"("type":"ResourcesReady")") == 0; }));
     });
 }
 

@@ -109,6 +109,7 @@ TEST(intake, finds_what_a_whole_picture_does_not_show) {
 // Answers to our own writes, which a picture overtakes or comes before.
 TEST(intake, judges_what_a_picture_did_not_show_by_its_version) {
     taking t(kind::limit_range);
+    t.take(plain("lost", "u-2", 30));  // by a server that was set back
     t.in.begin_picture();
     t.take(plain("shown", "u-1", 1));
     for (const auto& [name, version] : {std::pair{"gone", 7}, {"newer", 20}}) {
@@ -119,7 +120,7 @@ TEST(intake, judges_what_a_picture_did_not_show_by_its_version) {
     }
     t.said();
     t.in.end_picture("10");
-    EXPECT_THAT(t.said(), ElementsAre("LimitRange ns/gone removed", "LimitRange synced"));
+    EXPECT_THAT(t.said(), ElementsAre("LimitRange ns/lost removed", "LimitRange ns/gone removed", "LimitRange synced"));
     EXPECT_EQ(t.store.size(), 2U);
 }
 
