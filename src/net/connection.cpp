@@ -48,9 +48,9 @@ awaitable<void> connection::read_loop() {
 awaitable<void> connection::write_loop() {
     while (!closed_) {
         session_.drain(outgoing_, write_batch_bytes);
+        deliver();  // requests that found the stream ids used up
         if (!outgoing_.empty() || wire_.owes()) {
             if (auto sent = co_await wire_.write(&outgoing_); !sent) close(std::move(sent).error().message);
-        deliver();  // requests that found the stream ids used up
         } else if (session_.failure() != nullptr) {
             close(session_.failure()->message);
         } else if (over()) {
@@ -100,8 +100,6 @@ void connection::drain() {
     deliver();
 }
 
-void connection::close(std::string why) {
-    if (std::exchange(closed_, true)) return;
 void connection::end_streams(std::string_view why) {
     std::vector<exchange*> streamed;
     for (const auto& [key, what] : running_)
@@ -110,6 +108,8 @@ void connection::end_streams(std::string_view why) {
     deliver();
 }
 
+void connection::close(std::string why) {
+    if (std::exchange(closed_, true)) return;
     why_ = std::move(why);
     draining_ = true;
     wire_.close();

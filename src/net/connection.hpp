@@ -62,11 +62,11 @@ class connection final : public h2::events {
     void consume(const exchange& what, std::size_t bytes);
     // No new requests; closes when the last stream ends.
     void drain();
-    // Ends it now; running requests are lost with `why`.
-    void close(std::string why);
     // Ends what is read piece by piece (watches would go on for ever) as lost with `why`. Requests for a whole answer
     // keep their chance to get it: they end at their deadlines at the latest.
     void end_streams(std::string_view why);
+    // Ends it now; running requests are lost with `why`.
+    void close(std::string why);
     // Pings when due, closes when the peer is dead; returns when to call again.
     time_point tick(time_point now);
     [[nodiscard]] liveness& pulse() { return pulse_; }

@@ -138,6 +138,7 @@ awaitable<base::result<>> client::impl::establish() {
     const auto until = std::chrono::steady_clock::now() + how.timeout;
     auto socket = co_await tcp::connect(options_.peer, how);
     if (!socket) co_return base::fail(std::move(socket).error());
+    const auto keys = options_.tls;
     std::optional<tls::engine> secured;
     if (keys) secured.emplace(keys, options_.server_name);
     transport wire(std::move(*socket), std::move(secured));
@@ -150,7 +151,6 @@ awaitable<base::result<>> client::impl::establish() {
     shaking_until_ = until;
     wake_at(shaking_until_);
     auto shaken = co_await wire.handshake();
-    const auto keys = options_.tls;
     if (!shaken) {
         if (std::chrono::steady_clock::now() >= shaking_until_)
             co_return base::fail(base::errc::connect, "connect to " + peer_ + ": no TLS handshake within " +
@@ -170,7 +170,8 @@ awaitable<base::result<>> client::impl::establish() {
                                      *this);
     connections_.push_back(link);
     wake_at(link->pulse().next());
-    dispatch_waiting();  // before anything is written: what waits leaves together with the preface
+    if (options_.tls != keys) link->drain();  // replaced meanwhile
+    dispatch_waiting();                       // before anything is written: what waits leaves together with the preface
     tasks_.spawn("read", serve(link));
     tasks_.spawn("write", feed(link));
     co_return base::result<>{};
@@ -185,7 +186,6 @@ void client::impl::connect_failed(const base::error& why) {
 }
 
 awaitable<void> client::impl::serve(std::shared_ptr<connection> link) {
-    if (options_.tls != keys) link->drain();  // replaced meanwhile
     co_await link->read_loop();
     forget(*link);
 }
