@@ -155,6 +155,10 @@ awaitable<void> lose_definitions(asio::io_context* loop, user* u, std::string ku
     u->apply(train_job("during"));
     EXPECT_TRUE(u->waits("--for=condition=ResourcesReady=False trainjob/before trainjob/during"));
     EXPECT_EQ(u->kubectl("apply --server-side -f " + job_sets).code, 0);
+    // A definition is served a moment after it was taken.
+    const auto due = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (u->kubectl("get jobset before during").code != 0 && std::chrono::steady_clock::now() < due) {
+    }
     EXPECT_TRUE(u->waits("--for=create jobset/before jobset/during"));
     EXPECT_EQ(co_await child.stop(), 0);
 }
