@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "integration/operator_sim_child.hpp"
@@ -53,7 +54,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     std::vector<std::string> out;
     std::istringstream in(text);
     for (std::string line; std::getline(in, line);)
-        if (!line.empty()) out.push_back(squeezed(line));
+        if (std::string words = squeezed(line); !words.empty()) out.push_back(std::move(words));
     return out;
 }
 
