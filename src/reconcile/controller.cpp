@@ -1,6 +1,7 @@
 // One pump that watches moments and wakes workers, and the workers.
 #include "reconcile/controller.hpp"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <utility>
 
@@ -18,11 +19,14 @@ constexpr auto slice_max = std::chrono::microseconds(500);
 controller::controller(base::task_group& owner, reconciler what, controller_limits limits, key_holder* holder)
     : owner_(owner), reconcile_(std::move(what)), core_(limits, holder), timer_(owner.executor()) {}
 
-void controller::start() { owner_.spawn("controller", pump()); }
+void controller::start() {
+    started_ = true;
+    owner_.spawn("controller", pump());
+}
 
 void controller::add(key k, work how) {
     core_.add(k, how, clock::now());
-    nudge();
+    dispatch();
 }
 
 void controller::add_after(key k, std::chrono::nanoseconds delay) {
@@ -49,25 +53,27 @@ awaitable<void> controller::pump() {
 
 // Wakes as many workers as can have a key; a woken one that finds none sleeps again.
 void controller::dispatch() {
-    unsigned wanted = core_.in_flight_max() - core_.in_flight();
-    if (wanted > core_.depth()) wanted = core_.depth();
-    if (!core_.ready()) return;
+    if (!started_ || !core_.ready()) return;
+    const auto wanted = std::min<std::size_t>(core_.in_flight_max() - core_.in_flight(), core_.depth());
     for (const auto& w : workers_) {
-        if (wanted == 0) return;
+        if (woken_ >= wanted) return;
         if (!w->idle) continue;
         w->idle = false;
+        ++woken_;
         w->wake.notify_later();
-        --wanted;
     }
-    while (wanted-- > 0 && workers_.size() < core_.in_flight_max()) {
+    while (woken_ < wanted && workers_.size() < core_.in_flight_max()) {
         workers_.push_back(std::make_unique<worker>());
+        ++woken_;
         owner_.spawn("reconcile worker", work_on(workers_.back().get()));
     }
 }
 
 awaitable<void> controller::work_on(worker* self) {
     const auto executor = co_await asio::this_coro::executor;
+    co_await asio::post(executor, use_tuple);  // whoever added the key is not to wait for it
     for (;;) {
+        --woken_;
         auto slice_end = clock::now() + slice_max;
         while (const auto run = core_.start(clock::now())) {
             const outcome how = co_await reconcile_(run->what, run->failures);

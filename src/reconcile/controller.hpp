@@ -48,6 +48,8 @@ class controller {
     asio::steady_timer timer_;
     std::vector<std::unique_ptr<worker>> workers_;
     base::signal drained_;
+    unsigned woken_ = 0;  // workers that have not looked yet
+    bool started_ = false;
     bool nudged_ = false;
 };
 
