@@ -12,19 +12,20 @@ namespace names = api::names;
 using watch::kind;
 
 struct child_name {
+    kind of;
     const api::resource_type* type;
     std::string_view suffix;
 };
 
-constexpr std::array child_names{child_name{&names::config_map, names::snapshot_suffix},
-                                 child_name{&names::secret, names::ssh_auth_suffix},
-                                 child_name{&names::config_map, names::hostfile_suffix},
-                                 child_name{&names::config_map, names::flux_entrypoint_suffix},
-                                 child_name{&names::secret, names::flux_curve_suffix},
-                                 child_name{&names::config_map, names::tls_config_suffix},
-                                 child_name{&names::job_set, {}},
-                                 child_name{&names::coscheduling_pod_group, {}},
-                                 child_name{&names::volcano_pod_group, {}}};
+constexpr std::array child_names{child_name{kind::config_map, &names::config_map, names::snapshot_suffix},
+                                 child_name{kind::secret, &names::secret, names::ssh_auth_suffix},
+                                 child_name{kind::config_map, &names::config_map, names::hostfile_suffix},
+                                 child_name{kind::config_map, &names::config_map, names::flux_entrypoint_suffix},
+                                 child_name{kind::secret, &names::secret, names::flux_curve_suffix},
+                                 child_name{kind::config_map, &names::config_map, names::tls_config_suffix},
+                                 child_name{kind::job_set, &names::job_set, {}},
+                                 child_name{kind::coscheduling_pod_group, &names::coscheduling_pod_group, {}},
+                                 child_name{kind::volcano_pod_group, &names::volcano_pod_group, {}}};
 
 constexpr std::array metadata_kinds{kind::config_map, kind::secret};
 constexpr std::array group_kinds{kind::coscheduling_pod_group, kind::volcano_pod_group};
@@ -198,15 +199,18 @@ api::job_set stored_job_set(api::arena& memory, const cluster& all, const job_re
 }
 
 std::vector<runtime::observed_child> find_children(api::arena& memory, const cluster& all, const job_records& seen) {
-    const auto [ns, name] = split_key(all.texts().view(seen.key));
+    const std::string_view job = all.texts().view(seen.key);
     std::vector<runtime::observed_child> out;
-    std::string wanted;
+    std::string wanted(job);
     for (const child_name& child : child_names) {
-        wanted.assign(name).append(child.suffix);
-        const watch::object_record* const found = all.find(kind_of(*child.type), ns, wanted);
-        if (found == nullptr) continue;
-        out.push_back({child.type, memory.copy(wanted),
-                       found->owner == seen.job->id ? runtime::child_state::ours : runtime::child_state::foreign});
+        wanted.resize(job.size());
+        wanted.append(child.suffix);
+        const watch::text_id key = child.suffix.empty() ? seen.key : all.texts().find(wanted);
+        const auto at = all.store(child.of).find(key);
+        if (!at) continue;
+        const bool ours = all.store(child.of).get(*at)->owner == seen.job->id;
+        out.push_back({child.type, memory.copy(split_key(wanted).name),
+                       ours ? runtime::child_state::ours : runtime::child_state::foreign});
     }
     return out;
 }
