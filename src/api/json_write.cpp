@@ -15,6 +15,19 @@ struct slice {
     std::size_t end;
 };
 
+// Text that needs no escaping, between quotes, and what follows them: room is asked for once.
+void append_quoted(std::string& out, std::string_view text, std::string_view then = {}) {
+    const std::size_t begin = out.size();
+    out.resize_and_overwrite(begin + text.size() + then.size() + 2, [&](char* bytes, std::size_t size) {
+        char* to = bytes + begin;
+        *to++ = '"';
+        to = std::ranges::copy(text, to).out;
+        *to++ = '"';
+        std::ranges::copy(then, to);
+        return size;
+    });
+}
+
 void append_scalar(std::string& out, ref v) {
     switch (v.type()) {
         case kind::boolean: out += *v.as_bool() ? "true" : "false"; return;
@@ -22,14 +35,14 @@ void append_scalar(std::string& out, ref v) {
         case kind::string: break;
         default: out += "null"; return;
     }
-    if (!v.plain()) {
-        base::append_json_string(out, v.text());
-        return;
-    }
-    const std::string_view text = v.text();
-    out += '"';
-    out += text;
-    out += '"';
+    if (v.plain()) return append_quoted(out, v.text());
+    base::append_json_string(out, v.text());
+}
+
+void append_name(std::string& out, ref name) {
+    if (name.plain()) return append_quoted(out, name.text(), ":");
+    append_scalar(out, name);
+    out += ':';
 }
 
 // With `slices`, remembers where each container's text is.
@@ -50,8 +63,7 @@ void append_value(std::string& out, ref v, std::vector<slice>* slices) {
     };
     for (const member& m : v.members()) {
         separate();
-        append_scalar(out, m.name);
-        out += ':';
+        append_name(out, m.name);
         append_value(out, m.value, slices);
     }
     for (const ref item : v.items()) {

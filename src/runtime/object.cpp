@@ -1,6 +1,8 @@
 // Children: named after their TrainJob, owned by it.
 #include "runtime/object.hpp"
 
+#include <utility>
+
 #include "api/json.hpp"
 #include "api/meta.hpp"
 
@@ -24,7 +26,11 @@ api::editor new_child(api::arena& memory, const api::resource_type& type, std::s
 }
 
 object finish(const api::resource_type& type, std::string_view name, const api::editor& document) {
-    return {&type, std::string(name), api::to_json(document.view())};
+    constexpr std::size_t usual_bytes = 2048;
+    std::string json;
+    json.reserve(usual_bytes);
+    api::append_json(json, document.view());
+    return {&type, std::string(name), std::move(json)};
 }
 
 }  // namespace cotrain::runtime
