@@ -28,7 +28,7 @@ nghttpd nghttp2-server
 strace strace
 valgrind valgrind'
 readonly page_proofs='
-chromium chromium'
+chromium-headless-shell chromium-headless-shell'
 readonly image_proofs='
 curl curl
 make make
