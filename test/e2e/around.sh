@@ -8,7 +8,16 @@ resource() {
 node_has() { [ "$(kube get node $node -o "jsonpath={.status.allocatable['${1//./\\.}']}")" = "$2" ]; }
 
 check_seeds() {
-  local began seconds ranks
+  local began seconds ranks title="the seeds' TrainJob, 4 nodes × 8 GPUs" words more
+  if by_reference; then
+    began=$(now)
+    words='unknown field "spec.mlPolicy.torch.numProcPerNode"'
+    refused "$words" seeds
+    more='cannot unmarshal string into Go struct field Trainer.spec.trainer.numProcPerNode of type int32'
+    refused "$more" seeds
+    beside "$title" "both objects refused: \`$words\`; \`$more\`" "$(since "$began")" 0
+    return
+  fi
   ranks=$((4 * $(nproc)))
   "$node_bin/ctr" -a "$state/containerd.sock" -n k8s.io images tag $train_image docker.io/pytorch/pytorch:2.0.0 >/dev/null
   resource nvidia.com/gpu 32
@@ -21,11 +30,12 @@ check_seeds() {
   logs_of pytorch-distributed
   different $ranks "rank=[0-9]+/$ranks node=[0-3]\$" 'seeds: ranks'
   different 4 'node=[0-3]$' 'seeds: nodes'
-  row "the seeds' TrainJob, 4 nodes × 8 GPUs" 'torchrun' "unchanged YAML with args; $ranks ranks (one for each CPU, there being no real GPU) on 4 nodes; PodGroup of 4" "$seconds" "$(pods_of pytorch-distributed)"
+  row "$title" 'torchrun' "unchanged YAML with args; $ranks ranks (one for each CPU, there being no real GPU) on 4 nodes; PodGroup of 4" "$seconds" "$(pods_of pytorch-distributed)"
   remove pytorch-distributed
 }
 
 start_gang_scheduler() {
+  [ ! -e "$state/gang.yaml" ] || return 0
   cat >"$state/gang.yaml" <<TEXT
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
@@ -42,7 +52,7 @@ TEXT
 both_wait() { [ "$(of_team get pods -l jobset.sigs.k8s.io/jobset-name=gang -o 'jsonpath={.items[*].status.conditions[?(@.type=="PodScheduled")].reason}')" = 'Unschedulable Unschedulable' ]; }
 
 check_gang() {
-  local began seconds
+  local began seconds title='plain, gang of 2'
   start_gang_scheduler
   resource cotrain.test/slot 3
   create gang
@@ -53,16 +63,29 @@ check_gang() {
   of_team run newcomer --image=$train_image --restart=Never -- true >/dev/null # the plugin looks again when a Pod comes
   await gang Complete 180
   seconds=$(since "$began")
-  until_true 30 'gang: the PodGroup goes with the job' no_pod_group gang
-  row 'plain, gang of 2' "scheduler-plugins $(awk '/scheduler-plugins v/ { print $2 }' "$e2e/gang/go.mod")" 'neither Pod starts while only one has room; both do when there is room for both (seconds: since then)' "$seconds" 2
+  if by_reference; then
+    equals "$(of_team get podgroups.scheduling.x-k8s.io gang -o name)" podgroup.scheduling.x-k8s.io/gang "gang under the reference: the PodGroup$otherwise"
+    beside "$title" 'the same, but the PodGroup stays when the job has ended' "$seconds" 2
+  else
+    until_true 30 'gang: the PodGroup goes with the job' no_pod_group gang
+    row "$title" "scheduler-plugins $(awk '/scheduler-plugins v/ { print $2 }' "$e2e/gang/go.mod")" 'neither Pod starts while only one has room; both do when there is room for both (seconds: since then)' "$seconds" 2
+  fi
   remove gang
   of_team delete pod newcomer --wait=false >/dev/null
 }
 no_pod_group() { ! of_team get podgroups.scheduling.x-k8s.io "$1" 2>"$state/gone" && grep -q NotFound "$state/gone"; }
 
+# with_reports [OPTION…]: the release takes progress reports
+with_reports() {
+  release upgrade --reuse-values --set manager.config.featureGates.TrainJobStatus=true "$@"
+  if by_reference && [ ! -e "$state/reference/reports" ]; then
+    restart_reference
+    touch "$state/reference/reports"
+  fi
+}
 check_progress() {
   local began seconds
-  release upgrade --reuse-values --set manager.config.featureGates.TrainJobStatus=true
+  with_reports
   began=$(now)
   create progress
   await progress Complete 180
@@ -76,18 +99,26 @@ check_progress() {
 }
 
 check_sdk() {
-  local began seconds found
-  release upgrade --reuse-values --set rbac.readableClusterRuntimes=true
+  local began seconds found title='torch with progress reports, made by the SDK'
+  with_reports --set rbac.readableClusterRuntimes=true
+  # The reference's chart gives nobody rights.
+  if by_reference; then kube create clusterrolebinding scientist --clusterrole=cluster-admin --serviceaccount=$team:scientist >/dev/null; fi
   began=$(now)
   create sdk
   until_true 300 'sdk: its Pod ends' pod_ended sdk
   seconds=$(since "$began")
   of_team logs sdk >"$state/log"
   equals "$(of_team get pod sdk -o 'jsonpath={.status.phase}')" Succeeded "sdk: $(tail -n 3 "$state/log")"
-  different 1 'sdk=[0-9.]+ status=Complete nodes=2 listed=True' 'sdk: what it sees'
+  different 1 'sdk=[0-9.]+ status=Complete nodes=2 listed=True progress=42' 'sdk: what it sees'
   different 1 'sdk rank=0/2' 'sdk: the log of the first node'
+  different 1 'reported: 200' 'sdk: what the first node reported'
   found=$(grep -oE 'sdk=[0-9.]+' "$state/log")
-  row 'torch, made by the SDK' "Kubeflow SDK ${found#sdk=}" 'runtime found; job made, waited for, listed, its log read, deleted' "$seconds" 2
-  of_team delete pod sdk --wait=false >/dev/null
+  if by_reference; then
+    beside "$title" 'the same, with rights given by hand: its chart gives users none' "$seconds" 2
+    kube delete clusterrolebinding scientist >/dev/null
+  else
+    row "$title" "Kubeflow SDK ${found#sdk=}" 'runtime found; job made, which reports its progress; waited for, listed, its log and progress read, deleted' "$seconds" 2
+  fi
+  of_team delete pod sdk --wait=true --timeout=60s >/dev/null
 }
 pod_ended() { case $(of_team get pod "$1" -o 'jsonpath={.status.phase}') in Succeeded | Failed) ;; *) false ;; esac; }

@@ -1,7 +1,7 @@
 # What the parts of test/e2e share: names, messages, waiting. Sourced.
 
 readonly node_address=10.88.0.1 pods=10.89.0.0/24 services=10.96.0.0/16 node=node1
-readonly namespace=kubeflow-system team=team
+readonly namespace=kubeflow-system team=team manager=kubeflow-trainer-controller-manager
 readonly network=cotrain-e2e   # of the network namespace and of the cgroup
 readonly train_image=cotrain.test/train:1
 
@@ -20,6 +20,14 @@ until_true() {
     [ $SECONDS -lt $deadline ] || { tail -n 5 "$state/said" >&2; fail "$what: not after $seconds s"; }
     sleep 0.1
   done
+}
+
+go_program() {
+  local each
+  for each in "$(command -v go || true)" /usr/local/go/bin/go "${COTRAIN_CACHE:-$HOME/.cache/cotrain}/go/bin/go"; do
+    [ ! -x "$each" ] || { echo "$each"; return; }
+  done
+  fail 'Go is missing, it builds what the tests run: run ./dev setup'
 }
 
 # since MICROSECONDS: seconds with one digit

@@ -40,6 +40,19 @@ hold() {
 }
 trap explain EXIT
 
+# run_check NAME[@reference]: those under the reference come last, and upgrade after them, which ends its time
+run_check() {
+  case $1 in
+    *@reference)
+      under=reference
+      start_reference
+      ;;
+    upgrade) ;;
+    *) [ ! -e "$state/reference/tried" ] || fail "$1: the reference is in charge by now" ;;
+  esac
+  "check_${1%@reference}"
+}
+
 main() {
   mkdir -p "$state/shared"
   start_node
@@ -55,14 +68,17 @@ main() {
     import "$images/openmpi4.tar"
     import "$images/more.tar"
     create plain -e '/^---$/,$d' # the runtime alone, which is that of many jobs
-    wanted+=(plain open_mpi hydra jax xgboost initializers flux seeds gang failing deadline deleted pod_killed operator_killed
-      progress sdk two_replicas kueue kueue_before reference upgrade)
+    local both=(plain open_mpi hydra jax xgboost initializers flux seeds gang failing deadline overdue deleted pod_killed
+      operator_killed progress sdk two_replicas kueue kueue_before)
+    wanted+=("${both[@]}")
+    for each in torch mpi suspend "${both[@]}"; do wanted+=("$each@reference"); done
+    wanted+=(upgrade)
   fi
   [ -z "$COTRAIN_E2E_ONLY" ] || wanted=(${COTRAIN_E2E_ONLY//,/ })
-  for each in "${wanted[@]}"; do declare -F "check_$each" >/dev/null || fail "there is no check '$each'"; done
+  for each in "${wanted[@]}"; do declare -F "check_${each%@reference}" >/dev/null || fail "there is no check '$each'"; done
   # One that fails does not hide the others; in the background, since errexit means nothing left of `||`.
   for each in "${wanted[@]}"; do
-    ("check_$each") &
+    (run_check "$each") &
     wait $! || failed+=("$each")
   done
   say "checked after $SECONDS s, $(cpu_of "$state") s of CPU"

@@ -28,6 +28,14 @@ await() {
   case " $true " in *" $wanted "*) ;; *) fail "$name: not $wanted within $seconds s, but '$true'" ;; esac
 }
 
+# refused TEXT FILE [SED…]: the API server takes none of it and says the text
+refused() {
+  local text=$1 file=$e2e/jobs/$2.yaml
+  shift 2
+  if sed -e "s#@shared@#$state/shared#" "$@" "$file" | of_team create -f - >"$state/said" 2>&1; then fail "$file was taken$otherwise"; fi
+  grep -qF -- "$text" "$state/said" || { cat "$state/said" >&2; fail "$file: was not refused with '$text'$otherwise"; }
+}
+
 # logs_of NAME [CONTAINER]: of the Pods that train, into $state/log
 logs_of() { of_team logs -l "jobset.sigs.k8s.io/jobset-name=$1,jobset.sigs.k8s.io/replicatedjob-name in (node,launcher)" -c "${2:-node}" --tail=-1 --max-log-requests=50 >"$state/log"; }
 field() { of_team get trainjob "$1" -o jsonpath="$2"; }
@@ -55,8 +63,18 @@ remove() {
   until_true 60 "the Pods of $1 go" no_pods_of "$1"
 }
 
-# row JOB FRAMEWORK ASSERTED SECONDS PODS: a line of the table
+# row JOB FRAMEWORK ASSERTED SECONDS PODS: a line of the table. Under the reference: all of that line is so there, too.
 row() {
+  if by_reference; then
+    beside "$1" 'the same' "$4" "$5"
+    return
+  fi
   printf '| %s | %s | %s | %s | %s |\n' "$@" >>"$state/rows"
   say "$(printf '%-34s %6s s, %s' "$1" "$4" "$3")"
+}
+
+# beside JOB WHAT SECONDS PODS: what the reference does, for the row of that job
+beside() {
+  printf '%s\t%s (%s s, %s Pod%s)\n' "$@" "$([ "$4" = 1 ] || echo s)" >>"$state/beside"
+  say "$(printf 'under the reference: %-34s %6s s, %s' "$1" "$3" "$2")"
 }

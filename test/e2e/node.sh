@@ -61,6 +61,17 @@ TEXT
 
 import() { "$node_bin/ctr" -a "$state/containerd.sock" -n k8s.io images import "$1" >"$state/said" 2>&1 || { cat "$state/said" >&2; fail "importing $1"; }; }
 
+# import_program FILE REFERENCE: an image of nothing but that program, as /manager
+import_program() {
+  local files=$state/program
+  mkdir -p "$files"
+  cp -L "$1" "$files/manager"
+  tar -C "$files" --owner=0 --group=0 -cf "$files.layer" .
+  oci_archive "$files.tar" "$2" '{"User":"65532:65532","Entrypoint":["/manager"]}' "$files.layer"
+  import "$files.tar"
+  rm -rf "$files" "$files".*
+}
+
 start_kubelet() {
   identity node "/O=system:nodes/CN=system:node:$node" extendedKeyUsage=clientAuth
   identity kubelet "/CN=$node" "subjectAltName=IP:$node_address,DNS:$node"

@@ -1,68 +1,49 @@
-# The same jobs under the controller that ours replaces: where it fails and ours does not. Sourced.
+# The controller that ours replaces, installed by its own chart. A check NAME is run under it as NAME@reference; where the
+# reference does otherwise, the check asserts that instead. Sourced.
 
-# Its webhooks are left out: they refuse and default, and these jobs need neither.
+under=ours
+by_reference() { [ "$under" = reference ]; }
+readonly otherwise='; if the reference does otherwise now, say so in the documents'
+
+# Our release goes with all that it knows: definitions are not to be mixed.
 start_reference() {
-  local certs=$state/reference/k8s-webhook-server/serving-certs
+  local dir=$state/reference began
+  [ ! -e "$dir/runs" ] || return 0
+  [ ! -e "$dir/tried" ] || fail 'the reference does not run, see above'
+  mkdir -p "$dir"
+  touch "$dir/tried"
   helm uninstall kubeflow-trainer -n $namespace --wait --timeout 60s >"$state/said" 2>&1 || { cat "$state/said" >&2; fail 'helm uninstall'; }
   equals "$(kube get clustertrainingruntimes -o name | grep -c torch-distributed$ || true)" 0 'runtimes of the chart after helm uninstall'
-  mkdir -p "$certs"
-  identity reference /CN=localhost subjectAltName=IP:127.0.0.1
-  cp "$state/pki/reference.crt" "$certs/tls.crt"
-  cp "$state/pki/reference.key" "$certs/tls.key"
-  cat >"$state/reference/config.yaml" <<TEXT
-apiVersion: config.trainer.kubeflow.org/v1alpha1
-kind: Configuration
-leaderElection: {leaderElect: false}
-certManagement: {enable: false}
-webhook: {host: 127.0.0.1, port: 29443}
-metrics: {bindAddress: "0"}
-health: {healthProbeBindAddress: "0"}
-TEXT
-  TMPDIR=$state/reference daemon reference "$kube_bin/trainer-controller-manager" --config "$state/reference/config.yaml"
+  kube delete -f "$top/deploy/crds" --timeout=60s >/dev/null
+  import_program "$kube_bin/trainer-controller-manager" cotrain.test/reference:1
+  # Its subcharts are not fetched.
+  cp -r --no-preserve=mode "$COTRAIN_E2E_REFERENCE" "$dir/chart"
+  sed -i '/^dependencies:/,/^$/d' "$dir/chart/Chart.yaml"
+  began=$(now)
+  release install --set runtimes.torchDistributed.enabled=true \
+    --set-string image.registry=cotrain.test,image.repository=reference,image.tag=1
+  # What its hook does with a kubectl that it fetches.
+  kube get configmap kubeflow-trainer-runtimes-installer -n $namespace -o 'jsonpath={.data.runtimes\.yaml}' |
+    kube apply --server-side -f - >/dev/null
+  until_true 120 'under the reference: the webhooks answer through the Service' webhooks_answer
+  beside "$title_of_install" 'runs as a Pod, its webhooks answer through its Service; there is no helm test, and what its hook for runtimes does with a kubectl that it fetches was done by hand' "$(since "$began")" 1
+  create plain -e '/^---$/,$d'
+  touch "$dir/runs"
 }
 
-# hosts_of NAME: how many different ones its ranks named
-hosts_of() {
-  logs_of "$1"
-  { grep -oE 'host=[a-z0-9-]+' "$state/log" || true; } | sort -u | wc -l
+# What reads its configuration only when it starts.
+restart_reference() {
+  of_operator rollout restart deployment/$manager >/dev/null
+  of_operator rollout status deployment/$manager --timeout=120s >/dev/null
+  until_true 60 'under the reference: the webhooks answer again' webhooks_answer
 }
 
-# under_reference WHAT FRAMEWORK JOB HOSTS: Complete, its ranks on so many different hosts
-under_reference() {
-  local what=$1 framework=$2 name=$3 hosts=$4 began=$5 found
-  await "$name" Complete 240
-  found=$(hosts_of "$name")
-  equals "$found" "$hosts" "under the reference: hosts of $name; if it does otherwise now, say so in the documents"
-  row "under the reference: $what" "$framework" "Complete; its ranks ran on $hosts $([ "$hosts" = 1 ] && echo host || echo hosts)" "$(since "$began")" "$(pods_of "$name")"
-  remove "$name"
-}
-refused_by_reference() { of_team get events.events.k8s.io -o 'jsonpath={range .items[*]}{.regarding.name} {.reason} {.note}{"\n"}{end}' | grep "^$1 TrainJobResourcesCreationFailed .*$2"; }
-
-check_reference() {
-  local began version
-  start_reference
-  version="Kubeflow Trainer $(awk '/kubeflow\/trainer\/v2 v/ { print $2; exit }' "$top/test/controlplane/go.mod")"
-  began=$(now)
-  create plain
-  under_reference 'plain, 3 nodes' "$version" plain 3 "$began"
-  began=$(now)
-  create torch
-  under_reference 'torch, 2 nodes × 2 processes, sidecar' "$version" torch 2 "$began"
-  began=$(now)
-  create initializers
-  await initializers Complete 180
-  row 'under the reference: plain, dataset and model initialisers' "$version" Complete "$(since "$began")" "$(pods_of initializers)"
-  remove initializers
-  began=$(now)
-  create mpi -e 's#cotrain.test/train:1#cotrain.test/openmpi4:1#;s/name: mpi\(}*\)$/name: mpi4\1/'
-  under_reference 'MPI, 3 nodes, Open MPI 4.1' "$version" mpi4 3 "$began"
-  began=$(now)
-  create mpi
-  under_reference 'MPI, 3 nodes, Open MPI 5' "$version" mpi 1 "$began"
-  began=$(now)
-  create mpich
-  until_true 60 'under the reference: MPICH is refused' refused_by_reference mpich 'MPI implementation'
-  equals "$(pods_of mpich) $(field mpich '{.status.conditions}')" '0 ' 'under the reference: MPICH; if it does otherwise now, say so in the documents'
-  row "under the reference: MPI, mpich's hostfile" "$version" 'no Pod, no condition: an Event says that the implementation is not supported' "$(since "$began")" 0
-  of_team delete trainjob mpich --wait=false >/dev/null
+# on_launcher_alone NAME TITLE SECONDS: Open MPI 5 has not been told of the hosts, and nobody notices
+on_launcher_alone() {
+  local ranks
+  ranks=$(grep -cE 'rank=[0-9]+/[0-9]+' "$state/log") || true
+  different 1 'host=[a-z0-9-]+$' "$1 under the reference: hosts$otherwise"
+  different 1 "host=$1-launcher-0-0\$" "$1 under the reference: the launcher$otherwise"
+  beside "$2" "Complete, but all $ranks ranks ran on the launcher" "$3" "$(pods_of "$1")"
+  remove "$1"
 }

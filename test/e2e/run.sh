@@ -35,10 +35,17 @@ end() {
   exit $code
 }
 
-# What the run has shown, for people to read.
+# What the run has shown, for people to read; with what the reference does, where it was asked.
 table() {
-  printf '| job | framework | what was asserted | seconds from create to Complete | Pods |\n|---|---|---|---|---|\n'
-  cat "$state/rows"
+  local head='| job | framework | what was asserted | seconds from create to Complete | Pods |' line='|---|---|---|---|---|'
+  if [ ! -e "$state/beside" ]; then
+    printf '%s\n%s\n' "$head" "$line"
+    cat "$state/rows"
+    return
+  fi
+  printf '%s under Kubeflow Trainer %s |\n%s---|\n' "$head" "$(version_of github.com/kubeflow/trainer/v2)" "$line"
+  awk -F '\t' 'FNR == NR { beside[$1] = $2; next }
+    { split($0, cell, " [|] "); job = substr(cell[1], 3); print $0 " " (job in beside ? beside[job] : "–") " |" }' "$state/beside" "$state/rows"
 }
 page() {
   cat <<TEXT
@@ -47,7 +54,9 @@ page() {
 What \`./dev e2e --full\` found on $(date -u +%Y-%m-%d), written by that run: the operator as a Pod, installed by its
 own chart from $origin ($(digest_of_operator)), on Kubernetes $(version_of k8s.io/kubernetes) with
 JobSet $(version_of sigs.k8s.io/jobset), one node of $(nproc) processors.
-\`test/e2e/README.md\` tells how. A job whose framework is not named runs a shell.
+\`test/e2e/README.md\` tells how. A job whose framework is not named runs a shell. The last column is from the same run: the
+same job in the same cluster under the controller that ours replaces, installed by its own chart. "The same" means
+that all assertions of the row hold there, too.
 
 $(table)
 TEXT
@@ -74,11 +83,14 @@ main() {
   definitions=$("$top/test/controlplane/build.sh" path | tail -n 1)
   helm=$("$top/test/deploy/build.sh" | tail -n 1)
   node_bin=$("$e2e/build.sh" node | tail -n 1)
-  gang_bin=
+  gang_bin= reference=
   if [ $extent != smoke ]; then
     gang_bin=$("$e2e/build.sh" gang | tail -n 1)
-    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue,*) "$e2e/build.sh" kueue-0.19 >/dev/null ;; esac
-    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue_before,*) "$e2e/build.sh" kueue-0.15 >/dev/null ;; esac
+    reference=$(cd "$top/test/controlplane" && GOTOOLCHAIN=${GOTOOLCHAIN:-auto} "$(go_program)" mod download -json github.com/kubeflow/trainer/v2 |
+      sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p')/charts/kubeflow-trainer
+    [ -d "$reference" ] || fail 'the module of the reference cannot be had'
+    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue,* | *,kueue@*) "$e2e/build.sh" kueue-0.19 >/dev/null ;; esac
+    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue_before,* | *,kueue_before@*) "$e2e/build.sh" kueue-0.15 >/dev/null ;; esac
   fi
   images=$("$e2e/image/build.sh" $([ $extent = smoke ] && echo smoke || echo full) "$kube_bin/kubectl" | tail -n 1)
   say "everything is built after $SECONDS s"
@@ -99,7 +111,8 @@ main() {
   prepare_host
 
   export COTRAIN_E2E_STATE=$state COTRAIN_E2E_KUBE=$kube_bin COTRAIN_E2E_NODE=$node_bin COTRAIN_E2E_IMAGES=$images \
-    COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_ONLY COTRAIN_E2E_EXTENT=$extent COTRAIN_E2E_GANG=$gang_bin
+    COTRAIN_E2E_HELM=$helm COTRAIN_E2E_OPERATOR=$operator COTRAIN_E2E_KEEP COTRAIN_E2E_ONLY COTRAIN_E2E_EXTENT=$extent COTRAIN_E2E_GANG=$gang_bin \
+    COTRAIN_E2E_REFERENCE=$reference
   api=$state/api
   inside "$kube_bin/controlplane" exec --dir "$api" --address $node_address --with kcm,scheduler,jobset \
     --crds "$definitions/podgroup-scheduler-plugins.yaml" \

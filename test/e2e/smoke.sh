@@ -2,27 +2,33 @@
 
 readonly chart=$top/deploy/charts/cotrain
 
+# install_operator install|upgrade [OPTION…]
 install_operator() {
   local repository=${operator_reference%:*}
-  release install --create-namespace --set runtimes.torchDistributed.enabled=true --set-string \
+  release "$@" --set runtimes.torchDistributed.enabled=true --set-string \
     "image.registry=${repository%%/*},image.repository=${repository#*/},image.tag=${operator_reference##*:}" --set-string \
     runtimes.installer.image.registry=cotrain.test,runtimes.installer.image.repository=kubectl,runtimes.installer.image.tag=1
   until_true 60 'the webhooks answer through the Service' webhooks_answer
 }
+readonly title_of_install='helm install, helm test'
 check_install() {
   local began
   began=$(now)
-  install_operator
+  install_operator install --create-namespace
   helm test kubeflow-trainer -n $namespace --timeout 60s >"$state/said" 2>&1 || { cat "$state/said" >&2; fail 'helm test'; }
   equals "$(kube get clustertrainingruntimes -o name)" clustertrainingruntime.trainer.kubeflow.org/torch-distributed 'the runtimes that the chart installs'
-  row 'helm install, helm test' "Cotrain $(sed -n 's/^appVersion: *//p' "$chart/Chart.yaml")" \
+  row "$title_of_install" "Cotrain $(sed -n 's/^appVersion: *//p' "$chart/Chart.yaml")" \
     'the operator runs as a Pod, its webhooks answer through its Service, a hook installs the runtime' "$(since "$began")" 1
 }
-# release install|upgrade OPTION…
+# release install|upgrade OPTION…: of the chart of whoever is in charge; the reference's hooks fetch kubectl from afar
 release() {
-  local verb=$1
+  local verb=$1 from=$chart
   shift
-  helm "$verb" kubeflow-trainer "$chart" -n $namespace --timeout 120s --wait "$@" >"$state/said" 2>&1 ||
+  if by_reference; then
+    from=$state/reference/chart
+    set -- --no-hooks "$@"
+  fi
+  helm "$verb" kubeflow-trainer "$from" -n $namespace --timeout 120s --wait "$@" >"$state/said" 2>&1 ||
     { cat "$state/said" >&2; fail "helm $verb"; }
 }
 helm() { HELM_CACHE_HOME=$state/helm HELM_CONFIG_HOME=$state/helm HELM_DATA_HOME=$state/helm "$helm_program" "$@"; }
@@ -55,19 +61,23 @@ check_torch() {
 }
 
 check_mpi() {
-  local began
+  local began title='MPI, launcher + 2 nodes, 2 slots each'
   began=$(now)
   create mpi
   await mpi Complete 180
   local seconds=$(since "$began")
   logs_of mpi
+  if by_reference; then
+    on_launcher_alone mpi "$title" "$seconds"
+    return
+  fi
   different 6 'rank=[0-5]/6' 'mpi: ranks'
   different 1 'host=mpi-launcher-0-0$' 'mpi: the launcher trains, too'
   different 2 'host=mpi-node-0-[01]$' 'mpi: hosts'
   different 2 'local=[01]' 'mpi: slots'
   local version
   version=$(grep -oE '^5\.[0-9.]+' "$state/log" | head -n 1) || { cat "$state/log" >&2; fail 'mpi: not Open MPI 5'; }
-  row 'MPI, launcher + 2 nodes, 2 slots each' "Open MPI $version" '6 ranks on 3 distinct hosts over ssh, 2 on each, the launcher among them' "$seconds" "$(pods_of mpi)"
+  row "$title" "Open MPI $version" '6 ranks on 3 distinct hosts over ssh, 2 on each, the launcher among them' "$seconds" "$(pods_of mpi)"
   remove mpi
 }
 
@@ -94,9 +104,11 @@ check_suspend() {
 stepped() { [ -e "$state/shared/$1" ] && [ "$(<"$state/shared/$1")" -ge "$2" ]; }
 
 check_metrics() {
-  local address
-  address=$(of_operator get pods -l app.kubernetes.io/component=manager -o 'jsonpath={.items[0].status.podIP}')
-  curl -sfk "https://$address:8443/metrics" >"$state/log" || fail 'metrics: no answer over the pod network'
+  local began address
+  began=$(now)
+  address=$(of_operator get service $manager -o 'jsonpath={.spec.clusterIP}')
+  curl -sfk "https://$address:8443/metrics" >"$state/log" || fail 'metrics: no answer through the Service'
   lines 1 '^cotrain_apply_total\{kind="JobSet",result="applied"\} [1-9]' 'metrics: applied JobSets'
   lines 1 '^cotrain_jobset_ready_seconds_count\{until="ready"\} [1-9]' 'metrics: JobSets that became ready'
+  row "the operator's metrics" '' 'scraped over TLS through its Service: JobSets applied, and that they became ready' "$(since "$began")" 0
 }

@@ -1,19 +1,17 @@
 # A job that the reference started goes on under our operator. Sourced.
 
-# The reference has been running since check_reference.
 check_upgrade() {
-  local began before pid job_set
-  [ -e "$state/logs/reference.pid" ] || start_reference
-  pid=$(<"$state/logs/reference.pid")
+  local began before job_set
+  under=reference
+  start_reference
   began=$(now)
   rm -f "$state/shared/upgraded" "$state/shared/upgraded.end"
   create upgraded
   until_true 180 'upgraded: it trains under the reference' stepped upgraded 3
   before=$(pods_and_restarts upgraded)
   job_set=$(job_set_of upgraded)
-  kill "$pid"
-  until_true 30 'the reference ends' gone "$pid"
-  install_operator
+  under=ours
+  install_operator upgrade --reset-values
   until_true 60 'upgraded: it trains on' stepped upgraded $(($(<"$state/shared/upgraded") + 100))
   touch "$state/shared/upgraded.end"
   await upgraded Complete 120
@@ -23,9 +21,8 @@ check_upgrade() {
   different 2 'rank=[01]/2 steps=[0-9]+$' 'upgraded: ranks'
   different 1 'steps=[0-9]+$' 'upgraded: steps'
   row 'torch, the operator swapped in the middle' "Kubeflow Trainer → Cotrain" \
-    'started by the reference, ended under ours: Complete; the same Pods, never restarted, the same JobSet, all steps in one life' "$(since "$began")" 2
+    'started by the reference, which `helm upgrade` to our chart replaces; ended under ours: Complete; the same Pods, never restarted, the same JobSet, all steps in one life' "$(since "$began")" 2
   remove upgraded
 }
 # Its generation changes with its specification.
 job_set_of() { of_team get jobset "$1" -o 'jsonpath={.metadata.uid} {.metadata.generation}'; }
-gone() { ! kill -0 "$1"; }
