@@ -75,7 +75,7 @@ const projection* intake::project(const object_view& object) {
 void intake::upsert(const object_view& object, bool shown) {
     const auto known = store_.find(object.ns.raw, object.name.raw);
     // The answer to our write was taken in, now its event comes; or the other way round.
-    if (known && store_.knows(*store_.get(*known), object.resource_version.raw)) return;
+    if (known && store_.repeats(*known, object.resource_version.raw, shown)) return;
     const projection* const p = project(object);
     if (p == nullptr) {
         if (known) drop(*known);

@@ -79,8 +79,11 @@ bool object_store::outdated(const object_record& known, std::string_view version
     return number != 0 && number < known.version;
 }
 
-bool object_store::knows(const object_record& known, std::string_view version) const {
-    return known.epoch == epoch_ && !known.noted && known.version != 0 && known.version == version_number(version);
+bool object_store::repeats(handle known, std::string_view version, bool shown) {
+    object_record& r = at(known.slot);
+    if (r.epoch != epoch_ || r.version == 0 || r.version != version_number(version)) return false;
+    if (shown) r.noted = false;
+    return true;
 }
 
 object_store::outcome object_store::insert(const projection& p, const prints& seen, bool shown) {

@@ -86,8 +86,9 @@ class object_store {
     outcome upsert(const projection& p, bool shown = true);
     // Whether a record is newer than that resourceVersion, so that upsert() would change nothing.
     [[nodiscard]] static bool outdated(const object_record& known, std::string_view version);
-    // Whether this very version was shown since the picture began, so that upsert() would change nothing.
-    [[nodiscard]] bool knows(const object_record& known, std::string_view version) const;
+    // Whether this very version was taken in since the picture began: then it counts as shown, if it is, and upsert()
+    // would change nothing.
+    [[nodiscard]] bool repeats(handle known, std::string_view version, bool shown);
     // The object is gone; false if it is not here, or a namesake is.
     bool remove(std::string_view ns, std::string_view name, std::string_view uid);
     bool remove(handle h);
