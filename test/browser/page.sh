@@ -19,8 +19,12 @@ work=$(mktemp -d)
 playground='' browsers=''
 finish() {
   [ -z "$playground" ] || { kill "$playground" && wait "$playground"; } 2>/dev/null || true
-  # The browser and all its helpers.
-  while [ -n "$browsers" ] && kill -- "-$browsers" 2>/dev/null; do read -rt 0.05 <> <(:) || true; done
+  # The browser and all its helpers; one that nobody has waited for would count as running.
+  local until=$((SECONDS + 10))
+  while [ -n "$browsers" ] && kill -- "-$browsers" 2>/dev/null; do
+    [ $SECONDS -lt $until ] || { kill -KILL -- "-$browsers" 2>/dev/null || true; break; }
+    wait "$browsers" 2>/dev/null || true
+  done
   rm -rf "$work"
 }
 trap finish EXIT
