@@ -30,7 +30,7 @@ check_seeds() {
   logs_of pytorch-distributed
   different $ranks "rank=[0-9]+/$ranks node=[0-3]\$" 'seeds: ranks'
   different 4 'node=[0-3]$' 'seeds: nodes'
-  row "$title" 'torchrun' "unchanged YAML with args; $ranks ranks (one for each CPU, there being no real GPU) on 4 nodes; PodGroup of 4" "$seconds" "$(pods_of pytorch-distributed)"
+  row "$title" 'torchrun' "unchanged YAML with args; $ranks ranks (one for each CPU, there being no real GPU) on 4 nodes; PodGroup of 4" "$seconds" "$(pods_had_by pytorch-distributed)"
   remove pytorch-distributed
 }
 
@@ -94,7 +94,7 @@ check_progress() {
   lines 1 '^without a token: 403$' 'progress: without a token'
   lines 1 '^with it: 200$' 'progress: with the token'
   equals "$(field progress '{.status.trainerStatus.progressPercentage} {.status.trainerStatus.metrics[0].name}={.status.trainerStatus.metrics[0].value}')" '42 loss=0.25' 'progress: the status'
-  row 'torch, progress reports' '' 'with the projected token 200 and 42 % in the status; with another 403' "$seconds" "$(pods_of progress)"
+  row 'torch, progress reports' '' 'with the projected token 200 and 42 % in the status; with another 403' "$seconds" "$(pods_had_by progress)"
   remove progress
 }
 

@@ -23,7 +23,7 @@ open_mpi() {
   fi
   local found
   found=$(grep -oE "^$version\.[0-9.]+" "$state/log" | head -n 1) || { cat "$state/log" >&2; fail "$name: not Open MPI $version"; }
-  row "$title" "Open MPI $found" '6 ranks on 3 distinct hosts over ssh' "$seconds" "$(pods_of "$name")"
+  row "$title" "Open MPI $found" '6 ranks on 3 distinct hosts over ssh' "$seconds" "$(pods_had_by "$name")"
   remove "$name"
 }
 check_open_mpi() {
@@ -51,7 +51,7 @@ check_hydra() {
     different 4 'rank=[0-3]/4' "$kind: ranks"
     different 2 "host=$kind-node-0-[01]\$" "$kind: hosts"
     found=$(grep -oE '^[0-9.]+ rank' "$state/log" | head -n 1)
-    row "MPI, 2 nodes, 2 slots each, $kind's hostfile" "MPICH ${found% rank}" '4 ranks on 2 distinct hosts over ssh' "$seconds" "$(pods_of "$kind")"
+    row "MPI, 2 nodes, 2 slots each, $kind's hostfile" "MPICH ${found% rank}" '4 ranks on 2 distinct hosts over ssh' "$seconds" "$(pods_had_by "$kind")"
     remove "$kind"
   done
 }
@@ -66,7 +66,7 @@ check_jax() {
   different 3 'process=[0-2]/3 devices=3 sum=6' 'jax: processes'
   different 3 'host=jax-node-0-[0-2]$' 'jax: hosts'
   found=$(grep -oE 'jax=[0-9.]+' "$state/log" | head -n 1)
-  row 'JAX, 3 nodes' "JAX ${found#jax=}" 'jax.distributed: each of 3 processes sees 3 devices and gathers everybody'"'"'s values' "$seconds" "$(pods_of jax)"
+  row 'JAX, 3 nodes' "JAX ${found#jax=}" 'jax.distributed: each of 3 processes sees 3 devices and gathers everybody'"'"'s values' "$seconds" "$(pods_had_by jax)"
   remove jax
 }
 
@@ -81,7 +81,7 @@ check_xgboost() {
   different 1 'model=[0-9a-f]{8}' 'xgboost: one model'
   different 3 'host=xgboost-node-0-[0-2]$' 'xgboost: hosts'
   found=$(grep -oE 'xgboost=[0-9.]+' "$state/log" | head -n 1)
-  row 'XGBoost, 3 nodes' "XGBoost ${found#xgboost=}" 'tracker found, all-reduce right, the same model from three shares of the rows' "$seconds" "$(pods_of xgboost)"
+  row 'XGBoost, 3 nodes' "XGBoost ${found#xgboost=}" 'tracker found, all-reduce right, the same model from three shares of the rows' "$seconds" "$(pods_had_by xgboost)"
   remove xgboost
 }
 
@@ -94,7 +94,7 @@ check_initializers() {
   seconds=$(since "$began")
   logs_of initializers
   different 2 'node=[01] dataset=hf://example/data rows sesame model=hf://example/model$' 'initializers: what the trainer finds'
-  row 'plain, dataset and model initialisers' '' "they end before the trainer starts; storage URI, env and the Secret's value in the shared volume" "$seconds" "$(pods_of initializers)"
+  row 'plain, dataset and model initialisers' '' "they end before the trainer starts; storage URI, env and the Secret's value in the shared volume" "$seconds" "$(pods_had_by initializers)"
   remove initializers
 }
 
@@ -106,7 +106,7 @@ check_plain() {
   seconds=$(since "$began")
   logs_of plain
   different 3 'plainly node=[0-2] host=plain-node-0-[0-2]$' 'plain: nodes'
-  row 'plain, 3 nodes' '' 'env reaches each of 3 hosts, which find each other by name' "$seconds" "$(pods_of plain)"
+  row 'plain, 3 nodes' '' 'env reaches each of 3 hosts, which find each other by name' "$seconds" "$(pods_had_by plain)"
   remove plain
 }
 
@@ -140,6 +140,6 @@ check_flux() {
   lines 2 "stub: certificate: $(by_reference && echo 400 || echo 600) 0 2\$" 'flux: the certificate'
   lines 2 'stub: resources: {"version": 1}$' 'flux: resources are where the brokers look'
   lines 1 '^solved by flux$' 'flux: the command'
-  row 'Flux, 2 nodes × 2 processes, `flux` being a stub' '' "both scripts run by bash in the Pods; brokers, resources, certificate and command are handed to \`flux\` as it wants them; Flux itself did not run" "$seconds" "$(pods_of flux)"
+  row 'Flux, 2 nodes × 2 processes, `flux` being a stub' '' "both scripts run by bash in the Pods; brokers, resources, certificate and command are handed to \`flux\` as it wants them; Flux itself did not run" "$seconds" "$(pods_had_by flux)"
   remove flux
 }

@@ -40,6 +40,13 @@ refused() {
 logs_of() { of_team logs -l "jobset.sigs.k8s.io/jobset-name=$1,jobset.sigs.k8s.io/replicatedjob-name in (node,launcher)" -c "${2:-node}" --tail=-1 --max-log-requests=50 >"$state/log"; }
 field() { of_team get trainjob "$1" -o jsonpath="$2"; }
 pods_of() { of_team get pods -l "jobset.sigs.k8s.io/jobset-name=$1" -o name | wc -l; }
+# How many Pods the job has had in all, of which JobSet may have taken some away: its Jobs' events, no older than itself.
+pods_had_by() {
+  of_team get events --field-selector=reason=SuccessfulCreate,involvedObject.kind=Job \
+    -o 'jsonpath={range .items[*]}{.involvedObject.name} {.metadata.creationTimestamp} {.message}{"\n"}{end}' |
+    awk -v of="^$1-(node|launcher|dataset-initializer|model-initializer)-[0-9]+$" -v since="$(field "$1" '{.metadata.creationTimestamp}')" \
+      '$1 ~ of && $2 >= since && !seen[$NF]++ { pods++ } END { print pods + 0 }'
+}
 no_pods_of() { [ "$(pods_of "$1")" = 0 ]; }
 
 # lines COUNT PATTERN WHAT: of $state/log, so many lines match

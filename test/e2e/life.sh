@@ -131,7 +131,7 @@ check_two_replicas() {
   of_operator delete "pod/$leader" --force --grace-period=0 --wait=false >/dev/null 2>&1
   create plain -e 's/^metadata: {name: plain}/metadata: {name: taken-over}/;s/plain-node-0-0.plain/taken-over-node-0-0.taken-over/'
   await taken-over Complete 120
-  row 'plain, the leader of two is killed' '' 'webhooks answer at once, the other replica takes the job to Complete' "$(since "$began")" "$(pods_of taken-over)"
+  row 'plain, the leader of two is killed' '' 'webhooks answer at once, the other replica takes the job to Complete' "$(since "$began")" "$(pods_had_by taken-over)"
   remove taken-over
 
   of_operator rollout status deployment/$manager --timeout=120s >/dev/null

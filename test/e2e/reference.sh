@@ -44,6 +44,6 @@ on_launcher_alone() {
   ranks=$(grep -cE 'rank=[0-9]+/[0-9]+' "$state/log") || true
   different 1 'host=[a-z0-9-]+$' "$1 under the reference: hosts$otherwise"
   different 1 "host=$1-launcher-0-0\$" "$1 under the reference: the launcher$otherwise"
-  beside "$2" "Complete, but all $ranks ranks ran on the launcher" "$3" "$(pods_of "$1")"
+  beside "$2" "Complete, but all $ranks ranks ran on the launcher" "$3" "$(pods_had_by "$1")"
   remove "$1"
 }

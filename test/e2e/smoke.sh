@@ -56,7 +56,7 @@ check_torch() {
   version=$(grep -oE 'torch=[0-9.]+' "$state/log" | head -n 1)
   logs_of torch sidecar
   different 2 'sidecar rank=[01]/2 master=torch-node-0-0.torch:29500' 'torch: the sidecar'
-  row 'torch, 2 nodes × 2 processes, sidecar' "PyTorch ${version#torch=}" 'gloo all-reduce equals the whole gradient on each of 4 ranks on 2 hosts; the sidecar has the same PET_ variables' "$seconds" "$(pods_of torch)"
+  row 'torch, 2 nodes × 2 processes, sidecar' "PyTorch ${version#torch=}" 'gloo all-reduce equals the whole gradient on each of 4 ranks on 2 hosts; the sidecar has the same PET_ variables' "$seconds" "$(pods_had_by torch)"
   remove torch
 }
 
@@ -77,7 +77,7 @@ check_mpi() {
   different 2 'local=[01]' 'mpi: slots'
   local version
   version=$(grep -oE '^5\.[0-9.]+' "$state/log" | head -n 1) || { cat "$state/log" >&2; fail 'mpi: not Open MPI 5'; }
-  row "$title" "Open MPI $version" '6 ranks on 3 distinct hosts over ssh, 2 on each, the launcher among them' "$seconds" "$(pods_of mpi)"
+  row "$title" "Open MPI $version" '6 ranks on 3 distinct hosts over ssh, 2 on each, the launcher among them' "$seconds" "$(pods_had_by mpi)"
   remove mpi
 }
 
@@ -98,7 +98,7 @@ check_suspend() {
   logs_of suspended
   different 2 "rank=[01] began=$reached ended=$((reached + 20))" 'suspended: the second life'
   equals "$(field suspended '{.status.conditions[?(@.type=="Suspended")].status}')" False 'suspended: the condition'
-  row 'torch, suspended and resumed' '' "no Pod while suspended; both ranks go on from the checkpoint's step" "$seconds" "$(pods_of suspended)"
+  row 'torch, suspended and resumed' '' "no Pod while suspended; both ranks go on from the checkpoint's step" "$seconds" "$(pods_had_by suspended)"
   remove suspended
 }
 stepped() { [ -e "$state/shared/$1" ] && [ "$(<"$state/shared/$1")" -ge "$2" ]; }
