@@ -8,8 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/dev/instructions.sh
 . tools/dev/median.sh
 case $mode in
-  --quick) pairs=40 requests=50000 starts=20 repetitions=6 burst=500 open=5s k_jobs=300 k_open=10s least=0.1s scale=10000 ;;
-  --full) pairs=60 requests=200000 starts=60 repetitions=10 burst=2000 open=30s k_jobs=1000 k_open=60s least=1s scale=100000 ;;
+  --quick) pairs=40 requests=50000 starts=20 repetitions=6 burst=500 open=5s k_jobs=300 k_pairs=12 k_open=10s least=0.1s scale=10000 ;;
+  --full) pairs=60 requests=200000 starts=60 repetitions=10 burst=2000 open=30s k_jobs=1000 k_pairs=20 k_open=60s least=1s scale=100000 ;;
   *) echo "goals: unknown option '$mode'; there are --quick and --full" >&2; exit 2 ;;
 esac
 program=$build/cotrain work=$(mktemp -d) began=$SECONDS
@@ -34,6 +34,11 @@ values() {
 }
 # of FILE CONTROLLER METRIC: their median
 of() { values "$@" | median_interval | cut -d ' ' -f 1; }
+# beside FILE A B METRIC: A's beside B's of the same turn: median and interval
+beside() {
+  paste <(values "$1" "$2" "$4") <(values "$1" "$3" "$4") |
+    awk '{ printf "%.3f\n", $1 / $2 }' | median_interval
+}
 # column BENCH NAME N: the median of nine, since other guests of the host take their share of single ones. Of a line of
 # its CSV 4 is CPU time (told in nanoseconds), 6 bytes a second, 11 the first counter of its own.
 column() {
@@ -146,19 +151,23 @@ row 17 'plan of an MPI job of 20,000 nodes: time of a node beside 1,000 nodes' '
 say 'on a real API server'
 cat >"$work/on_k" <<'TEXT'
 set -euo pipefail
-"$PROGRAM" bench --kubeconfig "$KUBECONFIG" --repetitions "$REPETITIONS" --jobs "$JOBS" --rate burst \
-  --controller "canned=$CANNED {kubeconfig}" --controller cotrain --json "$WORK/k_burst" --html "$WORK/k_burst.html"
-"$PROGRAM" bench --kubeconfig "$KUBECONFIG" --repetitions "$REPETITIONS" --jobs "$JOBS" --rate burst --complete --json "$WORK/k_life"
+both=(--controller "canned=exec $CANNED {kubeconfig}" --controller cotrain)
+# A server that has just started is slower than it will be: the first one measured must not pay for it.
+"$PROGRAM" bench --kubeconfig "$KUBECONFIG" --repetitions 1 --jobs "$JOBS" --rate burst
+"$PROGRAM" bench --kubeconfig "$KUBECONFIG" --repetitions "$K_PAIRS" --jobs "$JOBS" --rate burst \
+  "${both[@]}" --json "$WORK/k_burst" --html "$WORK/k_burst.html"
+"$PROGRAM" bench --kubeconfig "$KUBECONFIG" --repetitions "$REPETITIONS" --jobs "$JOBS" --rate burst --complete "${both[@]}" --json "$WORK/k_life"
 "$PROGRAM" bench --kubeconfig "$KUBECONFIG" --repetitions "$REPETITIONS" --duration "$OPEN" --rate 20 \
-  --controller "canned=$CANNED {kubeconfig}" --controller cotrain --json "$WORK/k_open" --html "$WORK/k_open.html"
+  "${both[@]}" --json "$WORK/k_open" --html "$WORK/k_open.html"
 TEXT
 if bin=$(test/controlplane/build.sh base 2>"$work/built" | tail -n 1); then
   crds=$(test/controlplane/build.sh path | tail -n 1)
   cp -r "$crds" "$work/crds" && cp deploy/crds/*.yaml "$work/crds/" && rm -rf "$work/crds/trainer"
-  PROGRAM=$program CANNED=$build/bench/canned WORK=$work REPETITIONS=$repetitions JOBS=$k_jobs OPEN=$k_open \
+  PROGRAM=$program CANNED=$build/bench/canned WORK=$work REPETITIONS=$repetitions K_PAIRS=$k_pairs JOBS=$k_jobs OPEN=$k_open \
     "$bin/controlplane" exec --crds "$work/crds" -- bash "$work/on_k" >"$work/said" 2>&1 || { tail -n 5 "$work/said" >&2; exit 1; }
-  share=$(ratio "$(of "$work/k_burst" cotrain jobs_per_second)" "$(of "$work/k_burst" canned jobs_per_second)")
-  row 2 'TrainJobs/s on K beside the same requests without logic' '>= 0.95' "$share ($(of "$work/k_burst" cotrain jobs_per_second))" "$(holds "$share" '>=' 0.95)"
+  found=($(beside "$work/k_burst" cotrain canned jobs_per_second))
+  row 2 'TrainJobs/s on K beside the same requests without logic, pairs' '>= 0.95' \
+    "${found[0]} (${found[1]} to ${found[2]}; $(of "$work/k_burst" cotrain jobs_per_second))" "$(holds "${found[1]}" '>=' 0.95)"
   for each in 'p50_ms 1.10' 'p99_ms 1.5'; do
     set -- $each
     share=$(ratio "$(of "$work/k_open" cotrain "$1")" "$(of "$work/k_open" canned "$1")")
@@ -166,6 +175,7 @@ if bin=$(test/controlplane/build.sh base 2>"$work/built" | tail -n 1); then
   done
   cpu=$(of "$work/k_life" cotrain cpu_ms_per_job)
   row 16 'CPU for 1,000 Torch jobs on K, create to Complete' '<= 0.3 s' "$cpu s" "$(holds "$cpu" '<=' 0.3)"
+  row 16 'the same requests and watches without logic' – "$(of "$work/k_life" canned cpu_ms_per_job) s" –
 else
   for each in 2 7 16; do not_measured $each 'on a real API server' – 'it could not be built'; done
 fi
