@@ -98,6 +98,17 @@ check_progress() {
   remove progress
 }
 
+check_names() {
+  local began
+  began=$(now)
+  sed "s#@operator@#$operator_reference#" "$e2e/jobs/names.yaml" | of_operator apply --server-side -f - >/dev/null
+  until_true 60 'names: its Pod ends' pod_ended names $namespace
+  of_operator logs names >"$state/log"
+  equals "$(of_operator get pod names -o 'jsonpath={.status.phase}')" Succeeded "names: $(<"$state/log")"
+  row 'cotrain doctor, by the cluster'"'"'s DNS' '' 'the static program finds the API server as `kubernetes.default`, and all in order' "$(since "$began")" 1
+  of_operator delete -f "$e2e/jobs/names.yaml" --wait=false >/dev/null
+}
+
 check_sdk() {
   local began seconds found title='torch with progress reports, made by the SDK'
   with_reports --set rbac.readableClusterRuntimes=true
@@ -121,4 +132,5 @@ check_sdk() {
   fi
   of_team delete pod sdk --wait=true --timeout=60s >/dev/null
 }
-pod_ended() { case $(of_team get pod "$1" -o 'jsonpath={.status.phase}') in Succeeded | Failed) ;; *) false ;; esac; }
+# pod_ended NAME [NAMESPACE]
+pod_ended() { case $(kube -n "${2:-$team}" get pod "$1" -o 'jsonpath={.status.phase}') in Succeeded | Failed) ;; *) false ;; esac; }
