@@ -74,15 +74,30 @@ bool says_something(const kube::resource* what, std::string_view line) {
     return what == &job_sets && line.starts_with(R"({"type":"MODIFIED")") && line.contains(R"("type":"Completed")");
 }
 
+std::string_view version_in(std::string_view line) {
+    constexpr std::string_view before = R"("resourceVersion":")";
+    const std::size_t at = line.find(before);
+    if (at == std::string_view::npos) return {};
+    line.remove_prefix(at + before.size());
+    return line.substr(0, line.find('"'));
+}
+
 awaitable<void> watch(canned* of, const kube::resource* what) {
+    std::string version;  // the API server closes watches that it finds slow
     for (;;) {
-        auto stream = co_await of->api->watch(*what, "", {.send_initial_events = true});
+        auto stream = co_await of->api->watch(
+            *what, "", {.resource_version = version, .send_initial_events = version.empty()});
         if (!stream) {
             std::fprintf(stderr, "canned: %s\n", stream.error().message.c_str());
             co_return;
         }
         while (const auto line = co_await stream->next()) {
             if (!*line) break;
+            if ((*line)->starts_with(R"({"type":"ERROR")")) {
+                std::fprintf(stderr, "canned: %.*s\n", static_cast<int>((*line)->size()), (*line)->data());
+                co_return;
+            }
+            version = version_in(**line);
             if (!says_something(what, **line)) continue;
             api::arena memory;
             const auto event = api::parse_json(memory, **line);
