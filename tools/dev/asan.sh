@@ -4,7 +4,5 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common build test; do . "tools/dev/$part.sh"; done
 build_preset asan
-for each in build/asan/test/*_test; do
-  run_suite "asan-$(basename "$each" _test)" "$each" --gtest_brief=1
-done
+run_suites asan- build/asan/test/*_test
 summary

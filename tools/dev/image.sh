@@ -83,15 +83,14 @@ within() {
 
 # test_static ARCHITECTURE BUILD: the unit tests with the image's libraries and flags, run by an emulator.
 test_static() {
-  local each filter
+  local suites filter
   say "building the unit tests for linux/$1"
   mapfile -t suites < <(cmake --build "$2" --target help | sed -nE 's/^([a-z]+_test): phony$/\1/p' | grep -v '^integration_test$')
   NINJA_STATUS='[%f/%t %es] ' ninja -C "$2" -j "$jobs" "${suites[@]}" | show_progress
   # What an emulator of one process cannot do; lines of tools/image/emulator_cannot say why.
   filter=-$(sed -nE 's/^([a-z_]+\.[a-zA-Z0-9_\/*]+).*/\1/p' tools/image/emulator_cannot | paste -sd:)
-  for each in "${suites[@]}"; do
-    run_suite "${each%_test} ($1)" qemu-aarch64 -L /usr/aarch64-linux-gnu "$2/test/$each" --gtest_brief=1 --gtest_filter="$filter"
-  done
+  suite_runner=(qemu-aarch64 -L /usr/aarch64-linux-gnu) suite_options=(--gtest_brief=1 "--gtest_filter=$filter")
+  run_suites "$1-" "${suites[@]/#/$2/test/}"
   summary
 }
 

@@ -4,15 +4,42 @@ passed=0 failed=0 skipped=0 failures=()
 
 # run_suite NAME COMMAND…: a GoogleTest program; its counts are added up from its own report.
 run_suite() {
-  local name=$1 log=build/test-logs/$1.log code=0 ok bad skip
+  run_program "$@"
+  count_suite "$1"
+}
+
+# run_suites PREFIX PROGRAM…: as many at a time as there are processors, the largest first, since they take longest.
+# ${suite_runner[@]} runs them, with ${suite_options[@]}.
+suite_runner=() suite_options=(--gtest_brief=1)
+run_suites() {
+  local prefix=$1 each running=0
+  shift
+  mapfile -t programs < <(ls -S "$@")
+  for each in "${programs[@]}"; do
+    run_program "$prefix$(basename "$each" _test)" "${suite_runner[@]}" "$each" "${suite_options[@]}" &
+    [ $((++running)) -lt "$(nproc)" ] || { wait -n; running=$((running - 1)); }
+  done
+  wait
+  for each in "$@"; do count_suite "$prefix$(basename "$each" _test)"; done
+}
+
+# run_program NAME COMMAND…: its output and its exit code into build/test-logs
+run_program() {
+  local log=build/test-logs/$1.log code=0
+  say "$1"
   shift
   mkdir -p build/test-logs
-  say "$name"
   "$@" >"$log" 2>&1 || code=$?
+  echo $code >"${log%.log}.code"
+}
+
+count_suite() {
+  local name=$1 log=build/test-logs/$1.log code ok bad skip
+  code=$(<"${log%.log}.code")
   ok=$(sed -nE 's/^\[  PASSED  \] ([0-9]+) tests?\.$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
   bad=$(sed -nE 's/^ ?([0-9]+) FAILED TESTS?$/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
   skip=$(sed -nE 's/^\[  SKIPPED \] ([0-9]+) tests?,.*/\1/p' "$log" | awk '{ n += $1 } END { print n + 0 }')
-  if [ $code != 0 ]; then
+  if [ "$code" != 0 ]; then
     [ "$bad" != 0 ] || bad=1
     grep -vE '^\[ +(OK|RUN) ' "$log" | tail -n 80 >&2
     failures+=("$name")
@@ -29,7 +56,7 @@ run_suite() {
 has_tests() { [ "$2" = '*' ] || [ -n "$("$1" --gtest_list_tests --gtest_filter="$2" | grep '^  ')" ]; }
 
 run_tests() {
-  local units_only= filter='*' page= each
+  local units_only= filter='*' page= each units=()
   while [ $# -gt 0 ]; do
     case $1 in
       --unit) units_only=1 ;;
@@ -48,9 +75,10 @@ run_tests() {
   build_preset dev
   for each in build/dev/test/*_test; do
     [ "$each" = build/dev/test/integration_test ] && continue
-    has_tests "$each" "$filter" || continue
-    run_suite "$(basename "$each" _test)" "$each" --gtest_brief=1 --gtest_filter="$filter"
+    ! has_tests "$each" "$filter" || units+=("$each")
   done
+  suite_options+=("--gtest_filter=$filter")
+  [ ${#units[@]} = 0 ] || run_suites '' "${units[@]}"
   [ -n "$units_only" ] || ! has_tests build/dev/test/integration_test "$filter" || run_against_apiserver "$filter"
   [ $((passed + failed + skipped)) != 0 ] || die "test: no test is called '$filter'; names are SUITE.TEST, * stands for anything"
   summary
