@@ -86,10 +86,11 @@ run_tests() {
 
 # One API server for the whole run; the launcher stops it whatever happens.
 run_against_apiserver() {
-  local bin crds
+  local bin crds seconds=900
+  [ -z "${COTRAIN_TEST_FULL:-}" ] || seconds=2700
   bin=$(test/controlplane/build.sh base | tail -n 1) || die "the API server could not be built, see above"
   crds=$(test/controlplane/build.sh path | tail -n 1)
-  run_suite 'kube-apiserver' timeout -k 20 900 "$bin/controlplane" exec --dir build/controlplane --audit --crds "$crds" -- \
+  run_suite 'kube-apiserver' timeout -k 20 $seconds "$bin/controlplane" exec --dir build/controlplane --audit --crds "$crds" -- \
     build/dev/test/integration_test --gtest_brief=1 --gtest_filter="$1"
 }
 
