@@ -1,13 +1,16 @@
-// Blocking sockets with a time limit, and OpenSSL as it comes.
+// Blocking sockets with a time limit, and OpenSSL on them.
 #include "support/hostile_client.hpp"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <openssl/bio.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdint>
+#include <memory>
 #include <utility>
 
 namespace cotrain::test {
@@ -20,6 +23,31 @@ void wait_at_most(int socket, std::chrono::milliseconds time) {
     const timeval limit{.tv_sec = time.count() / 1000, .tv_usec = time.count() % 1000 * 1000};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+// What BIO_s_socket() does: the image's OpenSSL is built without it.
+int socket_of(BIO* from) { return static_cast<int>(reinterpret_cast<std::intptr_t>(BIO_get_data(from))); }
+int receive(BIO* from, char* to, int room) {
+    return static_cast<int>(::recv(socket_of(from), to, static_cast<std::size_t>(room), 0));
+}
+int transmit(BIO* to, const char* from, int size) {
+    return static_cast<int>(::send(socket_of(to), from, static_cast<std::size_t>(size), MSG_NOSIGNAL));
+}
+long control_of_bio(BIO* /*of*/, int command, long /*number*/, void* /*pointer*/) {
+    return command == BIO_CTRL_FLUSH ? 1 : 0;
+}
+BIO* bio_on(int socket) {
+    static const std::unique_ptr<BIO_METHOD, void (*)(BIO_METHOD*)> method = [] {
+        BIO_METHOD* const made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
+        BIO_meth_set_read(made, receive);
+        BIO_meth_set_write(made, transmit);
+        BIO_meth_set_ctrl(made, control_of_bio);
+        return std::unique_ptr<BIO_METHOD, void (*)(BIO_METHOD*)>(made, BIO_meth_free);
+    }();
+    BIO* const out = BIO_new(method.get());
+    BIO_set_data(out, reinterpret_cast<void*>(static_cast<std::intptr_t>(socket)));
+    BIO_set_init(out, 1);
+    return out;
 }
 
 }  // namespace
@@ -44,7 +72,8 @@ hostile_client::hostile_client(std::uint16_t port, over what, std::string_view p
         SSL_CTX_set_max_proto_version(context_, version);
     }
     tls_ = SSL_new(context_);
-    SSL_set_fd(tls_, socket_);
+    BIO* const bio = bio_on(socket_);
+    SSL_set_bio(tls_, bio, bio);
     if (!protocols.empty()) {
         SSL_set_alpn_protos(tls_, reinterpret_cast<const unsigned char*>(protocols.data()),
                             static_cast<unsigned>(protocols.size()));
