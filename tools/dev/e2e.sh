@@ -29,14 +29,10 @@ run_e2e() {
 # The image as it is shipped, but for optimisation while linking, which takes longer than everything else that a change
 # makes necessary, and without the other program.
 image_for_smoke() {
-  local build=build/e2e-image openssl
+  local build=build/e2e-image
   need image
   image_epoch
-  openssl=$(tools/image/openssl.sh amd64)
-  mkdir -p build && ln -sfn "$openssl" build/openssl-amd64
-  pick_compiler
-  quietly "$build.configure.log" cmake --preset image -B $build -DCOTRAIN_LTO=OFF -DOPENSSL_ROOT_DIR="$PWD/build/openssl-amd64" \
-    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
+  configure_static amd64 $build -DCOTRAIN_LTO=OFF
   say "building manager"
   NINJA_STATUS='[%f/%t %es] ' ninja -C $build -j "$jobs" manager | show_progress
   strip -o $build/stripped $build/manager
