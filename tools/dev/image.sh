@@ -93,7 +93,7 @@ within() {
 # optimisation while linking, which each of the programs would pay for; and without those tests that start programs.
 test_static() {
   local suites filter
-  configure_static "$1" "$2" -DCOTRAIN_LTO=OFF -DCOTRAIN_PRECOMPILED=ON
+  configure_static "$1" "$2" -DCOTRAIN_LTO=OFF
   say "building the unit tests for linux/$1"
   mapfile -t suites < <(cmake --build "$2" --target help | sed -nE 's/^([a-z]+_test): phony$/\1/p' | grep -vE '^(integration|docs)_test$')
   NINJA_STATUS='[%f/%t %es] ' ninja -C "$2" -j "$jobs" "${suites[@]}" | show_progress
