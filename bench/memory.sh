@@ -42,7 +42,8 @@ all() {
     printf 'url = "%s"\nrequest = "%s"\nheader = "content-type: %s"\ndata = "%s"\noutput = "/dev/null"\nnext\n' \
       "$url" "$3" "$5" "${body//\"/\\\"}"
   done | sed '$d' >"$work/requests"
-  curl -sS --fail --parallel --parallel-max 16 -K "$work/requests"
+  # Its words of progress cannot be told to stay away from the second request on.
+  curl -sS --fail --parallel --parallel-max 16 -K "$work/requests" 2>"$work/curl" || { tail -n 3 "$work/curl" >&2; exit 1; }
 }
 make() { # FROM TO
   all "$1" "$2" POST "$trainer/trainjobs" application/json \
