@@ -26,6 +26,11 @@ check_chart() {
   for values in test/deploy/refused/*.yaml; do
     must_refuse "$values" "$(sed -n '1s/^# says: //p' "$values")" render_chart -f "$values"
   done
+  [ "$(grep -c '^ *image: registry.example.com:5000/mirror/cotrain@sha256:abc$' "$work/everything.yaml")" = 2 ] || fail 'an image by its digest'
+  passed
+  # The configuration, the dashboard, an alert in two lines and what it says.
+  [ "$(grep -c 'election.example.com' "$work/everything.yaml")" = 5 ] || fail 'alerts on the Lease by its name'
+  passed
 }
 
 # The operator reads what the chart and the base write.

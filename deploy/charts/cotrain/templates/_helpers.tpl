@@ -16,39 +16,42 @@
 {{- define "cotrain.secret" -}}{{ include "cotrain.name" . }}-webhook-cert{{- end }}
 
 {{- define "cotrain.instance" -}}
-app.kubernetes.io/name: {{ include "cotrain.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "cotrain.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end }}
+
+{{- define "cotrain.identity" -}}
+{{ include "cotrain.instance" (index . 1) }}
+app.kubernetes.io/part-of: kubeflow
+app.kubernetes.io/component: {{ index . 0 }}
 {{- end }}
 
 {{- define "cotrain.selector" -}}
-{{ include "cotrain.instance" . }}
-app.kubernetes.io/part-of: kubeflow
-app.kubernetes.io/component: manager
-{{- with .Values.manager.selectorLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- toYaml (merge (deepCopy (.Values.manager.selectorLabels | default dict)) (include "cotrain.identity" (list "manager" .) | fromYaml)) }}
 {{- end }}
 
-{{/* Labels of an object: list of component and root. */}}
-{{- define "cotrain.labels" -}}
-{{- $component := index . 0 }}{{ with index . 1 -}}
+{{- define "cotrain.labels.own" -}}
+{{ include "cotrain.identity" . }}
+{{- with index . 1 }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-{{ include "cotrain.instance" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
-app.kubernetes.io/part-of: kubeflow
-app.kubernetes.io/component: {{ $component }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
 {{- end }}
 {{- end }}
 
-{{/* An image: list of {registry, repository, tag} and the tag where that has none. */}}
+{{/* Labels of an object: list of component, root and, for some, more of them. Selectors and Helm go by ours, so these win. */}}
+{{- define "cotrain.labels" -}}
+{{- $more := rest (rest .) | first | default dict }}
+{{- toYaml (merge (include "cotrain.labels.own" . | fromYaml) $more ((index . 1).Values.commonLabels | default dict)) }}
+{{- end }}
+
+{{/* An image: list of {registry, repository, tag}, the tag where that has none, and the registry where that has none. */}}
 {{- define "cotrain.image" -}}
 {{- $image := index . 0 }}{{ $tag := $image.tag | default (index . 1) }}
-{{- if eq ($image.registry | default "docker.io") "docker.io" }}{{ printf "%s:%s" $image.repository $tag }}
-{{- else }}{{ printf "%s/%s:%s" $image.registry $image.repository $tag }}
+{{- $registry := $image.registry | default (rest (rest .) | first) | default "docker.io" }}
+{{- $at := hasPrefix "sha256:" $tag | ternary "@" ":" }}
+{{- if eq $registry "docker.io" }}{{ printf "%s%s%s" $image.repository $at $tag }}
+{{- else }}{{ printf "%s/%s%s%s" $registry $image.repository $at $tag }}
 {{- end }}
 {{- end }}
 

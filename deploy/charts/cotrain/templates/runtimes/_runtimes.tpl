@@ -29,7 +29,7 @@
 {{- if or (get $wanted $name) (and $r.defaultEnabled (hasKey $wanted $name)) (and $cached (eq $name "torch-distributed-with-cache")) }}
 {{- $text := $.Files.Get $path }}
 {{- range $stock, $image := $images }}
-{{- $text = replace (printf "ghcr.io/kubeflow/trainer/%s:v2.3.0" $stock) (include "cotrain.image" (list $image $.Values.trainerVersion)) $text }}
+{{- $text = replace (printf "ghcr.io/kubeflow/trainer/%s:v2.3.0" $stock) (include "cotrain.image" (list $image $.Values.trainerVersion "ghcr.io")) $text }}
 {{- end }}
 {{- $runtime := fromYaml $text }}
 {{- $labels := merge $runtime.metadata.labels ($r.commonLabels | default dict) (include "cotrain.labels" (list "runtime" $) | fromYaml) }}
