@@ -50,6 +50,7 @@ check_overlays() {
       { cat "$work/said" >&2; fail "overlays/$overlay"; }
     passed
   done
+  must_not "overlays that enforce something on others' Pods" grep -l 'pod-security.kubernetes.io/enforce' "$work"/overlay-*.yaml
   mkdir "$work/monitored"
   printf 'resources: [%s]\ncomponents: [%s]\nnamespace: kubeflow-system\n' "$(realpath --relative-to="$work/monitored" deploy/overlays/manager)" \
     "$(realpath --relative-to="$work/monitored" deploy/monitoring)" >"$work/monitored/kustomization.yaml"
