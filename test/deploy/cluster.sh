@@ -95,21 +95,10 @@ check_release() {
   [ "$(kube get clustertrainingruntimes -o name | sort | xargs)" = \
     'clustertrainingruntime.trainer.kubeflow.org/own clustertrainingruntime.trainer.kubeflow.org/torch-distributed' ] ||
     fail "helm upgrade: left $(kube get clustertrainingruntimes -o name | xargs)"
-  check_jobset_guard "${install[@]}"
   must 'the runtimes go before the release' run_job kubeflow-trainer-runtimes-installer-cleanup containers
   must 'helm uninstall' "$helm" uninstall --no-hooks kubeflow-trainer
   must 'the definitions stay, and what is not ours' kube get clustertrainingruntimes own
   must_refuse 'our runtimes' 'not found' kube get clustertrainingruntimes torch-distributed
-}
-
-# A release that brought JobSet along would lose it.
-check_jobset_guard() {
-  must 'JobSet of a subchart' kube create deployment jobset-controller -n $namespace --image=registry.k8s.io/jobset/jobset:v0.12.0
-  must 'its label' kube label deployment jobset-controller -n $namespace app.kubernetes.io/name=jobset
-  must 'its release' kube annotate deployment jobset-controller -n $namespace meta.helm.sh/release-name=kubeflow-trainer
-  must_refuse 'an upgrade that loses JobSet' 'helm.sh/resource-policy=keep' "$@"
-  must 'its policy' kube annotate deployment jobset-controller -n $namespace helm.sh/resource-policy=keep
-  must 'an upgrade that keeps JobSet' "$@" --set runtimes.torchDistributed.enabled=true
 }
 
 # The operator itself with nothing but the rights that the release gives its account.
@@ -166,18 +155,40 @@ check_operator() {
 }
 is_gone_from() { [ -z "$(kube get "$1" "$2" -n team -o "jsonpath=$3")" ]; }
 
-# A release of the chart that ours takes the place of, upgraded to ours, and back.
+# A release of the chart that ours takes the place of, JobSet with it, upgraded to ours, and back.
 check_swap() {
-  local values=runtimes.defaultEnabled=true selector
+  local theirs="$work/reference" selector
+  local upgrade=("$helm" upgrade kubeflow-trainer --no-hooks)
   kube delete -f deploy/crds --wait >/dev/null
-  must 'the reference is installed' "$helm" install kubeflow-trainer "$work/reference" --no-hooks --set $values
+  must 'the reference is installed' "$helm" install kubeflow-trainer "$theirs" --no-hooks --set runtimes.defaultEnabled=true
   selector=$(operator_selector)
-  must 'ours takes its place' "$helm" upgrade kubeflow-trainer $chart --no-hooks --set $values
+  must_refuse 'an upgrade that loses JobSet' 'would remove Deployment jobset-controller' "${upgrade[@]}" $chart --reset-then-reuse-values
+  must 'what subcharts brought is kept' keep_subcharts
+  must_refuse "values of the other chart's defaults" '--reset-then-reuse-values' "${upgrade[@]}" $chart --reuse-values
+  must 'ours takes its place' "${upgrade[@]}" $chart --reset-then-reuse-values
   [ "$(operator_selector)" = "$selector" ] || fail "selectors changed: $(operator_selector)"
+  must 'JobSet is there' kube get deployment/jobset-controller service/jobset-webhook-service -n $namespace
+  must 'and back' "${upgrade[@]}" "$theirs" --reset-then-reuse-values
+  must_not 'our roles, where theirs rules' kube get clusterrole kubeflow-trainer-edit
+  must 'and again' "${upgrade[@]}" $chart --reset-then-reuse-values
+  must 'and back for the end' "${upgrade[@]}" "$theirs" --reset-then-reuse-values
+  must 'the end of it' "$helm" uninstall kubeflow-trainer --no-hooks
+}
+# As docs/migrate.md has it.
+keep_subcharts() {
+  "$helm" get manifest kubeflow-trainer | awk 'BEGIN { RS = "---\n"; ORS = RS } /# Source: [^\n]*\/charts\//' |
+    kube annotate -n $namespace -f - helm.sh/resource-policy=keep
+}
+
+# The same where the definitions are not the release's, as with charts before v2.3.0, nor is JobSet.
+check_swap_of_parts() {
+  local values=crds.enabled=false,jobset.install=false
+  must 'the definitions, not by Helm' kube apply -f deploy/crds
+  must 'the reference is installed' "$helm" install kubeflow-trainer "$work/reference" --no-hooks --set $values
+  must_refuse 'definitions of others' 'cannot be imported' "$helm" upgrade kubeflow-trainer $chart --no-hooks --reset-values
+  must 'the definitions are taken over' "$helm" upgrade kubeflow-trainer $chart --no-hooks --reset-values --take-ownership
   must 'and back' "$helm" rollback kubeflow-trainer 1 --no-hooks
-  must_refuse "values of the other chart's defaults" '--reset-then-reuse-values' \
-    "$helm" upgrade kubeflow-trainer $chart --no-hooks --reuse-values
-  must 'and again' "$helm" upgrade kubeflow-trainer $chart --no-hooks --reset-then-reuse-values
+  must 'the definitions stay' kube get crd trainjobs.trainer.kubeflow.org
   must 'the end of it' "$helm" uninstall kubeflow-trainer --no-hooks
 }
 operator_selector() { kube get deployment kubeflow-trainer-controller-manager -n $namespace -o 'jsonpath={.spec.selector}'; }
@@ -198,5 +209,6 @@ check_accepted >&2
 check_release >&2
 check_operator >&2
 check_swap >&2
+check_swap_of_parts >&2
 check_overlays >&2
 printf 'test/deploy: %s checks passed\n' "$checks"

@@ -73,13 +73,21 @@ check_runtimes() {
   passed
 }
 
-# The chart of the trainer that ours takes the place of, without its subcharts, which are not fetched.
+# The chart of the trainer that ours takes the place of, with JobSet as its subchart; LeaderWorkerSet is not fetched.
 reference_chart() {
   local from
-  from=$(cd test/controlplane && GOTOOLCHAIN=${GOTOOLCHAIN:-auto} go mod download -json github.com/kubeflow/trainer/v2 |
-    sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p')
+  from=$(module_directory github.com/kubeflow/trainer/v2)
   cp -r --no-preserve=mode "${from:?the module of the reference cannot be had}/charts/kubeflow-trainer" "$work/reference"
-  sed -i '/^dependencies:/,/^$/d' "$work/reference/Chart.yaml"
+  from=$(module_directory sigs.k8s.io/jobset)
+  mkdir "$work/reference/charts"
+  cp -r --no-preserve=mode "${from:?the module of JobSet cannot be had}/charts/jobset" "$work/reference/charts"
+  # In the source it has no version of its own.
+  sed -i "s/^version: .*/version: $(sed -n '/^- name: jobset/,/version/s/^  version: //p' "$work/reference/Chart.yaml")/" \
+    "$work/reference/charts/jobset/Chart.yaml"
+  sed -i '/^- name: lws/,/^  condition:/d' "$work/reference/Chart.yaml"
+}
+module_directory() {
+  (cd test/controlplane && GOTOOLCHAIN=${GOTOOLCHAIN:-auto} go mod download -json "$1") | sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p'
 }
 
 check_chart
