@@ -41,8 +41,6 @@ constexpr std::array wanted_definitions{
     wanted_definition{volcano, false, {}},
 };
 
-constexpr std::string_view webhook_secret = "kubeflow-trainer-webhook-cert";
-constexpr std::string_view manager = "kubeflow-trainer-controller-manager";
 constexpr std::string_view default_namespace = "kubeflow-system";
 
 kube::call who_are_we() {
@@ -65,6 +63,13 @@ std::string examination::own_namespace() const {
     for (const webhook_target& each : targets_)
         if (!each.ns.empty()) return each.ns;
     return std::string(default_namespace);
+}
+
+std::string examination::own_account() const {
+    if (!options_.account.empty()) return options_.account;
+    for (const webhook_target& each : targets_)
+        if (!each.service.empty()) return each.service;
+    return certificate_config{}.service;
 }
 
 void examination::cannot(std::string_view area, const base::error& why) {
@@ -139,14 +144,15 @@ awaitable<void> examination::look_at_configuration(kube::resource kind, std::str
 awaitable<void> examination::look_at_certificate() {
     const auto with_service =
         std::ranges::find_if(targets_, [](const webhook_target& t) { return !t.service.empty(); });
-    const auto body = co_await read(secret, own_namespace(), std::string(webhook_secret));
+    const auto body = co_await read(secret, own_namespace(), options_.own.secret);
     if (!body) {
         cannot("webhooks", body.error());
     } else if (!*body) {
-        add({.how = verdict::problem,
-             .area = "webhooks",
-             .what = fmt::format("the Secret {}/{} is not there", own_namespace(), webhook_secret),
-             .remedy = "start the operator, which makes it; or name its namespace: --namespace"});
+        if (options_.own.managed_certificates)
+            add({.how = verdict::problem,
+                 .area = "webhooks",
+                 .what = fmt::format("the Secret {}/{} is not there", own_namespace(), options_.own.secret),
+                 .remedy = "start the operator, which makes it; or say where it is: --namespace, --config"});
     } else if (const auto set = serve::read_secret(**body)) {
         judge_certificate(targets_, set->tls_crt, now_, found_);
     }
@@ -172,7 +178,7 @@ awaitable<base::result<bool>> examination::allowed(kube::access_question questio
         if (!answer) co_return base::fail(answer.error());
         co_return answer->allowed;
     }
-    const auto answer = co_await api_.perform(ask_about(question, own_namespace(), options_.account));
+    const auto answer = co_await api_.perform(ask_about(question, own_namespace(), own_account()));
     if (!answer) co_return base::fail(answer.error());
     const auto access = kube::read_access_review(answer->body);
     if (!access) co_return base::fail(access.error());
@@ -181,12 +187,12 @@ awaitable<base::result<bool>> examination::allowed(kube::access_question questio
 
 awaitable<void> examination::look_at_rights() {
     const std::string ns = own_namespace();
-    const std::string account = user_of(ns, options_.account);
+    const std::string account = user_of(ns, own_account());
     bool about_account = who_ != account;
     std::string whose = account;
     std::size_t asked = 0;
     const std::size_t before = found_.size();
-    for (const right& each : operator_rights()) {
+    for (const right& each : operator_rights(options_.own)) {
         if (each.group == coscheduling.group && !coscheduling_) continue;
         if (each.group == volcano.group && !volcano_) continue;
         std::vector<std::string_view> missing;
@@ -213,9 +219,11 @@ awaitable<void> examination::look_at_rights() {
 }
 
 awaitable<void> examination::look_at_lease() {
-    const auto body = co_await read(lease, own_namespace(), std::string(api::names::lease_name));
+    const own_objects& own = options_.own;
+    if (!own.election.value_or(true)) co_return add({.area = "lease", .what = "leader election is off"});
+    const auto body = co_await read(lease, own.lease_ns.empty() ? own_namespace() : own.lease_ns, own.lease);
     if (!body) co_return cannot("lease", body.error());
-    add(judge_lease(*body, now_));
+    add(judge_lease(*body, own.lease, own.election.has_value(), now_));
 }
 
 awaitable<void> examination::look_at_runtimes() {
@@ -233,9 +241,9 @@ awaitable<void> examination::look_at_runtimes() {
 }
 
 awaitable<void> examination::look_at_deployments() {
-    const auto list = co_await read_list(deployment, {}, fmt::format("metadata.name={}", manager), {});
+    const auto list = co_await read_list(deployment, {}, fmt::format("metadata.name={}", own_account()), {});
     if (!list) co_return cannot("deployment", list.error());
-    std::ranges::move(judge_deployments(*list), std::back_inserter(found_));
+    std::ranges::move(judge_deployments(*list, own_account()), std::back_inserter(found_));
 }
 
 awaitable<findings> examination::run() {

@@ -18,8 +18,9 @@ namespace cotrain::app {
 struct doctor_options {
     std::string kubeconfig{};
     std::string context{};
-    std::string ns{};  // empty: where the webhooks' Service is, else kubeflow-system
-    std::string account = "kubeflow-trainer-controller-manager";
+    std::string ns{};       // empty: where the webhooks' Service is, else kubeflow-system
+    std::string account{};  // and the Deployment's name; empty: the Service's, else kubeflow-trainer-controller-manager
+    own_objects own{};
     bool json = false;
 };
 
@@ -48,6 +49,7 @@ class examination {
     [[nodiscard]] awaitable<void> look_at_runtimes();
     [[nodiscard]] awaitable<void> look_at_deployments();
     [[nodiscard]] std::string own_namespace() const;
+    [[nodiscard]] std::string own_account() const;
     void add(finding f) { found_.push_back(std::move(f)); }
     void cannot(std::string_view area, const base::error& why);
 

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "app/cluster_command.hpp"
+#include "app/config_flags.hpp"
 #include "app/doctor.hpp"
 
 namespace cotrain::app {
@@ -17,24 +18,32 @@ constexpr std::string_view help =
     "  --context NAME          of the kubeconfig\n"
     "  --namespace NAME, -n    where the operator runs (default: where the webhooks' Service is, else "
     "kubeflow-system)\n"
-    "  --service-account NAME  whose rights are looked at (default: kubeflow-trainer-controller-manager)\n"
+    "  --service-account NAME  whose rights are looked at, and the Deployment's name\n"
+    "                          (default: as the webhooks' Service, else kubeflow-trainer-controller-manager)\n"
+    "  --config FILE           the operator's, where its Secret, Lease or rights are not those of the start\n"
     "  -o text|json            how to say it\n\n"
     "Exit codes: 0 no problem, 1 problems, 2 used wrongly.\n";
 
 base::result<doctor_options> read_options(arguments words) {
     doctor_options o;
     std::string output = "text";
+    operator_flags flags;
     const std::array known{text_option{"--kubeconfig", &o.kubeconfig},
                            text_option{"--context", &o.context},
                            text_option{"--namespace", &o.ns},
                            text_option{"-n", &o.ns},
                            text_option{"--service-account", &o.account},
+                           text_option{"--config", &flags.config_file},
                            text_option{"-o", &output},
                            text_option{"--output", &output}};
     if (auto read = read_text_options("doctor", words, known); !read) return base::fail(std::move(read.error()));
     if (output != "text" && output != "json")
         return base::fail(base::errc::invalid, "doctor: -o text or -o json, not '" + output + "'");
     o.json = output == "json";
+    if (flags.config_file.empty()) return o;
+    const auto config = load_configuration(flags);
+    if (!config) return base::fail(base::errc::invalid, "doctor: " + config.error().message);
+    o.own = own_objects_of(*config);
     return o;
 }
 

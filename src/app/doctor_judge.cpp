@@ -17,6 +17,11 @@ constexpr std::string_view definitions = "definitions";
 constexpr std::string_view our_definitions = "kubectl apply --server-side --force-conflicts -f deploy/crds";
 constexpr std::size_t held_max = 5;  // named of more runtimes
 
+// Labels that the chart's Pods and those of the overlays have in common.
+constexpr std::string_view look_at_pods =
+    "look whether the operator runs, and into its log: kubectl get pods -A -l "
+    "app.kubernetes.io/part-of=kubeflow,app.kubernetes.io/component=manager";
+
 std::string full_name(const kube::resource& of) { return fmt::format("{}.{}", of.plural, of.group); }
 
 finding missing(const wanted_definition& wanted) {
@@ -109,12 +114,14 @@ finding judge_served(const wanted_definition& wanted, bool served) {
     return {.area = definitions, .what = fmt::format("{}/{} is served", full_name(wanted.of), wanted.of.version)};
 }
 
-finding judge_lease(const std::optional<std::string>& body, std::chrono::sys_seconds now) {
+finding judge_lease(const std::optional<std::string>& body, std::string_view name, bool wanted,
+                    std::chrono::sys_seconds now) {
     finding out{.area = "lease", .what = {}};
     if (!body) {
-        out.how = verdict::advice;
-        out.what = "there is no Lease trainer.kubeflow.org: nobody leads, unless leader election is off";
-        out.remedy = "look whether the operator runs: kubectl get pods -l app.kubernetes.io/name=trainer -A";
+        out.how = wanted ? verdict::problem : verdict::advice;
+        out.what =
+            fmt::format("there is no Lease {}: nobody leads{}", name, wanted ? "" : ", unless leader election is off");
+        out.remedy = look_at_pods;
         return out;
     }
     api::arena memory;
@@ -132,9 +139,7 @@ finding judge_lease(const std::optional<std::string>& body, std::chrono::sys_sec
         out.what = fresh ? fmt::format("{} leads", lease->holder)
                          : fmt::format("nobody leads: {} renewed last {} ago", lease->holder, seconds_text(age));
     }
-    if (out.how == verdict::problem)
-        out.remedy =
-            "look whether the operator runs, and into its log: kubectl get pods -l app.kubernetes.io/name=trainer -A";
+    if (out.how == verdict::problem) out.remedy = look_at_pods;
     return out;
 }
 
@@ -186,15 +191,15 @@ findings judge_leftovers(const runtime_needs& needs) {
              .remedy = "start the operator: it takes them off; without them the runtimes can be deleted again"}};
 }
 
-findings judge_deployments(std::string_view list) {
+findings judge_deployments(std::string_view list, std::string_view name) {
     findings out;
     api::arena memory;
     const auto document = api::parse_json(memory, list);
     if (!document) return {{.how = verdict::unknown, .area = "deployment", .what = document.error().message}};
     int ours = 0;
     for (const api::ref each : document->get("items").items()) {
-        const std::string name = fmt::format("{}/{}", each.get({"metadata", "namespace"}).as_string(),
-                                             each.get({"metadata", "name"}).as_string());
+        const std::string which = fmt::format("{}/{}", each.get({"metadata", "namespace"}).as_string(),
+                                              each.get({"metadata", "name"}).as_string());
         const std::string_view image =
             each.get({"spec", "template", "spec", "containers"}).at(0).get("image").as_string();
         const auto ready = each.get({"status", "readyReplicas"}).as_int(0);
@@ -202,7 +207,7 @@ findings judge_deployments(std::string_view list) {
         if (image.contains("trainer-controller-manager") && wanted > 0) {
             out.push_back({.how = verdict::problem,
                            .area = "leftovers",
-                           .what = fmt::format("the old controller still runs: Deployment {} with {}", name, image),
+                           .what = fmt::format("the old controller still runs: Deployment {} with {}", which, image),
                            .remedy =
                                "docs/migrate.md: put Cotrain's image into that Deployment, or scale it to 0; where it "
                                "is to stay: cotrain hand-back"});
@@ -212,15 +217,14 @@ findings judge_deployments(std::string_view list) {
         out.push_back(
             {.how = ready > 0 || wanted == 0 ? verdict::fine : verdict::problem,
              .area = "deployment",
-             .what = fmt::format("{} runs {}: {} of {} ready", name, image, ready, wanted),
+             .what = fmt::format("{} runs {}: {} of {} ready", which, image, ready, wanted),
              .remedy = ready > 0 || wanted == 0 ? "" : "kubectl describe deployment and the log of its Pods say why"});
     }
     if (ours == 0 && out.empty())
-        out.push_back(
-            {.how = verdict::advice,
-             .area = "deployment",
-             .what = "no Deployment kubeflow-trainer-controller-manager: the operator runs elsewhere, or not at all",
-             .remedy = "docs/install.md"});
+        out.push_back({.how = verdict::advice,
+                       .area = "deployment",
+                       .what = fmt::format("no Deployment {}: the operator runs elsewhere, or not at all", name),
+                       .remedy = "docs/install.md; where it has another name: --service-account"});
     return out;
 }
 

@@ -51,8 +51,9 @@ void judge_certificate(const std::vector<webhook_target>& targets, std::string_v
 // EndpointSlices of the webhooks' Service.
 [[nodiscard]] finding judge_endpoints(const webhook_target& target, std::string_view slices);
 
-// A Lease's text; nothing: there is none.
-[[nodiscard]] finding judge_lease(const std::optional<std::string>& body, std::chrono::sys_seconds now);
+// A Lease's text; nothing: there is none, which is worse where the configuration is known to want one.
+[[nodiscard]] finding judge_lease(const std::optional<std::string>& body, std::string_view name, bool wanted,
+                                  std::chrono::sys_seconds now);
 
 // A list of runtimes: which gang schedulers they ask for, and the marks that old controllers left on them.
 struct runtime_needs {
@@ -64,6 +65,6 @@ void read_runtimes(std::string_view list, runtime_needs& needs);
 [[nodiscard]] findings judge_gang(const runtime_needs& needs, bool coscheduling_there, bool volcano_there);
 [[nodiscard]] findings judge_leftovers(const runtime_needs& needs);
 // Deployments by the operator's name: ours, and the old controller's where it still runs.
-[[nodiscard]] findings judge_deployments(std::string_view list);
+[[nodiscard]] findings judge_deployments(std::string_view list, std::string_view name);
 
 }  // namespace cotrain::app

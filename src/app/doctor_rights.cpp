@@ -34,14 +34,14 @@ constexpr std::array rights{
     right{"patch", trainer, "trainingruntimes", {}, {}, false, "finalizers of old versions stay on runtimes"},
     right{"patch", trainer, "clustertrainingruntimes", {}, {}, false, "finalizers of old versions stay on runtimes"},
     right{"create delete get list patch watch", "jobset.x-k8s.io", "jobsets"},
-    right{"create get list patch watch", "scheduling.x-k8s.io", "podgroups"},
+    right{"create list patch watch", "scheduling.x-k8s.io", "podgroups"},
     right{"delete", "scheduling.x-k8s.io", "podgroups", {}, {}, false, stays},
-    right{"create get list patch watch", "scheduling.volcano.sh", "podgroups"},
+    right{"create list patch watch", "scheduling.volcano.sh", "podgroups"},
     right{"delete", "scheduling.volcano.sh", "podgroups", {}, {}, false, stays},
     right{"create get list patch watch", "", "configmaps"},
     right{"create list patch watch", "", "secrets"},
-    right{"get list watch", "", "limitranges"},
-    right{"get list watch", "node.k8s.io", "runtimeclasses"},
+    right{"list watch", "", "limitranges"},
+    right{"list watch", "node.k8s.io", "runtimeclasses"},
     right{"get",
           "scheduling.k8s.io",
           "priorityclasses",
@@ -50,39 +50,58 @@ constexpr std::array rights{
           false,
           "Volcano's priority classes are not checked at admission"},
     right{"create patch", "events.k8s.io", "events", {}, {}, false, "no events are written"},
-    right{"get list update watch",
+    right{"get update watch",
           webhooks,
           "mutatingwebhookconfigurations",
           {},
           "defaulter.trainer.kubeflow.org",
           false,
           no_authority},
-    right{"get list update watch",
+    right{"get update watch",
           webhooks,
           "validatingwebhookconfigurations",
           {},
           "validator.trainer.kubeflow.org",
           false,
           no_authority},
-    right{"get update",
-          "",
-          "secrets",
-          {},
-          "kubeflow-trainer-webhook-cert",
-          true,
-          "the operator cannot keep a certificate of its own"},
-    right{"create get update",
-          "coordination.k8s.io",
-          "leases",
-          {},
-          {},
-          true,
-          "leader election does not work, and it must be off"},
 };
+
+constexpr std::string_view deletes = "jobs whose ttlSecondsAfterFinished is over stay";
+constexpr std::string_view scraped = "nobody may read /metrics";
 
 }  // namespace
 
-std::span<const right> operator_rights() { return rights; }
+own_objects own_objects_of(const configuration& config) {
+    return {.secret = config.certificates.secret,
+            .lease = config.election.lease_name,
+            .lease_ns = config.election.ns,
+            .election = config.election.enabled,
+            .managed_certificates = config.certificates.managed,
+            .metrics_authentication = config.metrics.authentication,
+            .deletes_finished = config.effective_gates().train_job_ttl};
+}
+
+std::vector<right> operator_rights(const own_objects& own) {
+    std::vector<right> out(rights.begin(), rights.end());
+    if (own.deletes_finished) out.push_back({"delete", trainer, "trainjobs", {}, {}, false, deletes});
+    if (own.metrics_authentication) {
+        out.push_back({"create", "authentication.k8s.io", "tokenreviews", {}, {}, false, scraped});
+        out.push_back({"create", "authorization.k8s.io", "subjectaccessreviews", {}, {}, false, scraped});
+    }
+    if (own.managed_certificates)
+        out.push_back(
+            {"get update", "", "secrets", {}, own.secret, true, "the operator cannot keep a certificate of its own"});
+    if (own.election.value_or(true))
+        out.push_back({"create get update",
+                       "coordination.k8s.io",
+                       "leases",
+                       {},
+                       {},
+                       true,
+                       "leader election does not work, and it must be off",
+                       own.lease_ns});
+    return out;
+}
 
 bool about_pod_groups(const right& of) { return of.plural == "podgroups"; }
 
@@ -96,7 +115,9 @@ std::vector<kube::access_question> questions_of(const right& of, std::string_vie
                        .group = of.group,
                        .plural = of.plural,
                        .sub_resource = of.sub_resource,
-                       .ns = of.own_namespace ? own_namespace : std::string_view{},
+                       .ns = !of.own_namespace ? std::string_view{}
+                             : of.ns.empty()   ? own_namespace
+                                               : of.ns,
                        .name = verb == "create" ? std::string_view{} : of.name});
     }
     return out;
@@ -124,13 +145,16 @@ kube::call ask_about(const kube::access_question& question, std::string_view ns,
 }
 
 finding missing_right(const right& of, const std::vector<std::string_view>& verbs, std::string_view who) {
-    const std::string kind = fmt::format("{}{}{}{}{}", of.plural, of.group.empty() ? "" : ".", of.group,
-                                         of.sub_resource.empty() ? "" : "/", of.sub_resource);
+    const std::string kind =
+        fmt::format("{}{}{}{}{}{}{}", of.plural, of.group.empty() ? "" : ".", of.group,
+                    of.sub_resource.empty() ? "" : "/", of.sub_resource, of.name.empty() ? "" : " ", of.name);
     return {.how = of.without.empty() ? verdict::problem : verdict::advice,
             .area = "rights",
             .what = fmt::format("{} may not {} {}{}{}", who, fmt::join(verbs, ", "), kind,
                                 of.without.empty() ? "" : ": ", of.without),
-            .remedy = "kubectl apply -k deploy/base/rbac, or upgrade the Helm release: both bring the roles"};
+            .remedy =
+                "kubectl apply --server-side -k deploy/overlays/manager, or upgrade the Helm release: both bring the "
+                "roles"};
 }
 
 }  // namespace cotrain::app

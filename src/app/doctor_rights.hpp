@@ -1,16 +1,30 @@
 // What the operator must be allowed, and what it can do without: one question to the API server for each.
 #pragma once
 
-#include <span>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "app/config.hpp"
 #include "app/doctor_findings.hpp"
 #include "kube/request.hpp"
 #include "kube/review.hpp"
 
 namespace cotrain::app {
+
+// The objects that the operator has for itself, and what it does only where its configuration says so. Without a
+// configuration: what all installations begin with, and nothing of the election.
+struct own_objects {
+    std::string secret = certificate_config{}.secret;
+    std::string lease = election_config{}.lease_name;
+    std::string lease_ns{};          // empty: the operator's namespace
+    std::optional<bool> election{};  // whether there is one, where that is known
+    bool managed_certificates = true;
+    bool metrics_authentication = false;
+    bool deletes_finished = false;
+};
+[[nodiscard]] own_objects own_objects_of(const configuration& config);
 
 // Verbs on one kind. `without` says what does not work when they are missing; empty: nothing works.
 struct right {
@@ -21,9 +35,11 @@ struct right {
     std::string_view name{};
     bool own_namespace = false;
     std::string_view without{};
+    std::string_view ns{};  // instead of the operator's namespace
 };
 
-[[nodiscard]] std::span<const right> operator_rights();
+// Refers to `own`.
+[[nodiscard]] std::vector<right> operator_rights(const own_objects& own);
 // The rights about PodGroups matter only where there are such.
 [[nodiscard]] bool about_pod_groups(const right& of);
 

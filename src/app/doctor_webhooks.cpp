@@ -22,6 +22,9 @@ constexpr std::string_view area = "webhooks";
 constexpr std::string_view ours = "trainer.kubeflow.org";
 constexpr std::string_view restart = "restart the operator and look into its log for \"certificate\"; docs/operate.md";
 
+constexpr std::string_view bring =
+    "kubectl apply --server-side -k deploy/overlays/manager, or upgrade the Helm release";
+
 finding problem(std::string what, std::string remedy) {
     return {.how = verdict::problem, .area = area, .what = std::move(what), .remedy = std::move(remedy)};
 }
@@ -70,7 +73,7 @@ void judge_target(const webhook_target& target, const std::vector<tls::certifica
 
 finding missing_webhooks(std::string_view name) {
     return problem(fmt::format("{} is not there: TrainJobs are neither defaulted nor checked", name),
-                   "kubectl apply -k deploy/base/webhook, or upgrade the Helm release");
+                   std::string(bring));
 }
 
 std::vector<webhook_target> read_webhooks(std::string_view name, std::string_view body, findings& found) {
@@ -94,9 +97,7 @@ std::vector<webhook_target> read_webhooks(std::string_view name, std::string_vie
                         "start the operator, which writes it (certManagement.enable), or let cert-manager inject it"));
         out.push_back(std::move(target));
     }
-    if (out.empty())
-        found.push_back(problem(fmt::format("{} has no webhook of {}", name, ours),
-                                "kubectl apply -k deploy/base/webhook, or upgrade the Helm release"));
+    if (out.empty()) found.push_back(problem(fmt::format("{} has no webhook of {}", name, ours), std::string(bring)));
     return out;
 }
 

@@ -60,13 +60,19 @@ std::string lease(const std::string& holder, const std::string& renewed) {
 
 TEST(doctor, tells_a_fresh_lease_from_a_dead_one) {
     const auto at = std::chrono::sys_seconds(std::chrono::seconds(1'767'348'245));  // 2026-01-02T10:04:05Z
-    EXPECT_THAT(judge_lease(lease("pod-a_1", "2026-01-02T10:04:00.000000Z"), at).what, HasSubstr("pod-a_1 leads"));
-    const finding dead = judge_lease(lease("pod-a_1", "2026-01-02T08:00:00.000000Z"), at);
+    const auto judged = [at](const std::optional<std::string>& body) {
+        return judge_lease(body, "trainer.kubeflow.org", false, at);
+    };
+    EXPECT_THAT(judged(lease("pod-a_1", "2026-01-02T10:04:00.000000Z")).what, HasSubstr("pod-a_1 leads"));
+    const finding dead = judged(lease("pod-a_1", "2026-01-02T08:00:00.000000Z"));
     EXPECT_EQ(dead.how, verdict::problem);
     EXPECT_THAT(dead.what, HasSubstr("renewed last 2 h ago"));
-    EXPECT_EQ(judge_lease(lease("", "2026-01-02T10:04:00.000000Z"), at).how, verdict::problem);
-    EXPECT_EQ(judge_lease(std::nullopt, at).how, verdict::advice);
-    EXPECT_EQ(judge_lease("{", at).how, verdict::unknown);
+    EXPECT_EQ(judged(lease("", "2026-01-02T10:04:00.000000Z")).how, verdict::problem);
+    EXPECT_EQ(judged("{").how, verdict::unknown);
+    EXPECT_EQ(judged(std::nullopt).how, verdict::advice);
+    const finding wanted_one = judge_lease(std::nullopt, "mine", true, at);
+    EXPECT_EQ(wanted_one.how, verdict::problem);
+    EXPECT_EQ(wanted_one.what, "there is no Lease mine: nobody leads");
 }
 
 std::string configuration(const std::string& bundle) {
@@ -144,16 +150,19 @@ std::string deployments(const std::string& image, int replicas, int ready) {
 
 TEST(doctor, tells_the_old_controller_from_ours) {
     const std::string old = "ghcr.io/kubeflow/trainer/trainer-controller-manager:v2.3.0";
-    EXPECT_THAT(to_text(judge_deployments(deployments(old, 1, 1))), HasSubstr("the old controller still runs"));
-    EXPECT_EQ(exit_code(judge_deployments(deployments(old, 0, 0))), 0);
-    EXPECT_EQ(exit_code(judge_deployments(deployments("r/cotrain:v1", 2, 1))), 0);
-    EXPECT_EQ(exit_code(judge_deployments(deployments("r/cotrain:v1", 2, 0))), 1);
-    EXPECT_EQ(judge_deployments(R"({"items":[]})").at(0).how, verdict::advice);
+    const auto judged = [](const std::string& list) { return judge_deployments(list, "manager"); };
+    EXPECT_THAT(to_text(judged(deployments(old, 1, 1))), HasSubstr("the old controller still runs"));
+    EXPECT_EQ(exit_code(judged(deployments(old, 0, 0))), 0);
+    EXPECT_EQ(exit_code(judged(deployments("r/cotrain:v1", 2, 1))), 0);
+    EXPECT_EQ(exit_code(judged(deployments("r/cotrain:v1", 2, 0))), 1);
+    const finding none = judged(R"({"items":[]})").at(0);
+    EXPECT_EQ(none.how, verdict::advice);
+    EXPECT_THAT(none.what, HasSubstr("no Deployment manager:"));
 }
 
 TEST(doctor, asks_one_question_for_each_verb) {
     std::size_t asked = 0;
-    for (const right& each : operator_rights()) {
+    for (const right& each : operator_rights({})) {
         for (const kube::access_question& q : questions_of(each, "home")) {
             ++asked;
             EXPECT_FALSE(q.verb.contains(' '));
@@ -179,6 +188,50 @@ TEST(doctor, asks_one_question_for_each_verb) {
     EXPECT_EQ(missing_right(nice, {"get"}, "robot").how, verdict::advice);
 }
 
+bool asks(const std::vector<right>& all, const kube::access_question& wanted_one) {
+    for (const right& each : all)
+        for (const kube::access_question& q : questions_of(each, "home"))
+            if (q.verb == wanted_one.verb && q.plural == wanted_one.plural && q.ns == wanted_one.ns &&
+                q.name == wanted_one.name)
+                return true;
+    return false;
+}
+
+TEST(doctor, asks_for_the_rights_that_the_configuration_needs) {
+    const own_objects unknown;
+    const std::vector<right> usual = operator_rights(unknown);
+    EXPECT_TRUE(asks(usual, {.verb = "update", .plural = "leases", .ns = "home"}));
+    EXPECT_TRUE(
+        asks(usual, {.verb = "get", .plural = "secrets", .ns = "home", .name = "kubeflow-trainer-webhook-cert"}));
+    EXPECT_FALSE(asks(usual, {.verb = "create", .plural = "tokenreviews"}));
+    EXPECT_FALSE(asks(usual, {.verb = "delete", .plural = "trainjobs"}));
+
+    const auto config = read_configuration(
+        "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n"
+        "leaderElection: {leaderElect: true, resourceName: mine, resourceNamespace: leases}\n"
+        "certManagement: {webhookSecretName: cert}\nmetrics: {authentication: true}\n"
+        "featureGates: {TrainJobTTL: true}\n");
+    ASSERT_TRUE(config) << config.error().message;
+    const own_objects own = own_objects_of(*config);
+    EXPECT_EQ(own.lease, "mine");
+    EXPECT_TRUE(own.election);
+    const std::vector<right> all = operator_rights(own);
+    EXPECT_TRUE(asks(all, {.verb = "update", .plural = "leases", .ns = "leases"}));
+    EXPECT_FALSE(asks(all, {.verb = "update", .plural = "leases", .ns = "home"}));
+    EXPECT_TRUE(asks(all, {.verb = "get", .plural = "secrets", .ns = "home", .name = "cert"}));
+    EXPECT_TRUE(asks(all, {.verb = "create", .plural = "tokenreviews"}));
+    EXPECT_TRUE(asks(all, {.verb = "delete", .plural = "trainjobs"}));
+
+    const auto alone = read_configuration(
+        "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\ncertManagement: {enable: false}\n");
+    ASSERT_TRUE(alone) << alone.error().message;
+    const own_objects none = own_objects_of(*alone);
+    EXPECT_EQ(none.election, false);
+    EXPECT_FALSE(asks(operator_rights(none), {.verb = "update", .plural = "leases", .ns = "home"}));
+    EXPECT_FALSE(asks(operator_rights(none),
+                      {.verb = "get", .plural = "secrets", .ns = "home", .name = "kubeflow-trainer-webhook-cert"}));
+}
+
 TEST(doctor, prints_for_people_and_for_scripts) {
     const findings all{{.area = "connection", .what = "there"},
                        {.how = verdict::problem, .area = "lease", .what = "two\nlines \"quoted\"", .remedy = "look"}};
@@ -201,6 +254,7 @@ TEST(doctor, is_told_when_it_is_used_wrongly) {
     EXPECT_EQ(code({"--nonsense", "x"}), 2);
     EXPECT_EQ(code({"--kubeconfig"}), 2);
     EXPECT_EQ(code({"-o", "xml"}), 2);
+    EXPECT_EQ(code({"--config", "/does/not/exist"}), 2);
     EXPECT_EQ(code({"--kubeconfig", "/does/not/exist"}), 1);
     EXPECT_EQ(code({"--kubeconfig=/does/not/exist", "-o=json"}), 1);
 }

@@ -57,11 +57,13 @@ class patient {
             run_text(test_variable("COTRAIN_TEST_KUBECTL") + " --kubeconfig " + plane_.kubeconfig() + " " + words);
         EXPECT_EQ(done.code, 0) << words << ": " << done.out;
     }
-    void apply_text(const std::string& text) const {
-        const fs::path file = fs::path(plane_.kubeconfig()).parent_path() / "object.yaml";
-        std::ofstream(file) << text;
-        kubectl("apply --server-side -f " + file.string());
+    // A file with this text; the next one takes its place.
+    [[nodiscard]] std::string file(const std::string& text) const {
+        const fs::path path = fs::path(plane_.kubeconfig()).parent_path() / "object.yaml";
+        std::ofstream(path) << text;
+        return path.string();
     }
+    void apply_text(const std::string& text) const { kubectl("apply --server-side -f " + file(text)); }
     [[nodiscard]] std::string kubeconfig() const { return plane_.kubeconfig(); }
 
    private:
@@ -124,6 +126,21 @@ void break_it(const patient& p) {
 
     const outcome small = p.examine("--namespace nowhere");
     EXPECT_THAT(small.out, HasSubstr("system:serviceaccount:nowhere:kubeflow-trainer-controller-manager may not"));
+
+    // Under another name everything hangs on the Service's, but for the Secret and the Lease.
+    for (const auto* kind : {"mutatingwebhookconfiguration/defaulter", "validatingwebhookconfiguration/validator"})
+        p.kubectl(std::string("patch ") + kind +
+                  R"(.trainer.kubeflow.org --type json -p '[{"op":"replace","path":)"
+                  R"("/webhooks/0/clientConfig/service/name","value":"other"}]')");
+    const outcome renamed = p.examine();
+    EXPECT_THAT(renamed.out, HasSubstr("system:serviceaccount:kubeflow-system:other may not get, list, watch"));
+    EXPECT_THAT(renamed.out, HasSubstr("no Deployment other:"));
+    const outcome configured = p.examine(
+        "--config " +
+        p.file("apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n"
+               "leaderElection: {leaderElect: true, resourceName: mine}\ncertManagement: {webhookSecretName: cert}\n"));
+    EXPECT_THAT(configured.out, HasSubstr("problem  lease        there is no Lease mine: nobody leads\n"));
+    EXPECT_THAT(configured.out, HasSubstr("the Secret kubeflow-system/cert is not there"));
 }
 
 TEST(operator_doctor, follows_a_cluster_from_nothing_to_well_and_back) {
