@@ -57,18 +57,22 @@ void certificate_keeper::changed() {
 
 awaitable<void> certificate_keeper::keep() {
     base::backoff retry(options_.retry);
+    std::string told;  // what is wrong is told once: watches that are refused, too, wake this up again and again
     for (;;) {
         changed_ = false;
         auto done = co_await tend();
         milliseconds wait = options_.check_every;
         if (done) {
             retry.reset();
+            told.clear();
             settled_ = true;
             wait = std::clamp<milliseconds>(renew_at_ - options_.now(), milliseconds(0), wait);
         } else if (done.error().http_status == conflict) {
             changed_ = true;  // another replica was faster: look again
         } else {
-            log_.warn("certificates cannot be kept", {{"error", done.error().message}});
+            if (done.error().message != told)
+                log_.warn("certificates cannot be kept", {{"error", done.error().message}});
+            told = std::move(done.error().message);
             wait = retry.next(random_);
         }
         pause_.expires_after(options_.pause_min);

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -29,6 +30,7 @@ struct object_server {
     int version = 1;
     int writes = 0;
     int failures = 0;  // that are still to come, of reading the secret
+    int refusals = 0;  // the same, which nobody tries again at once
     // What another replica stores just before our first write comes in.
     std::string rival;
     std::string rival_path;
@@ -56,6 +58,11 @@ struct object_server {
         if (method == "GET" && path == secret_path && failures > 0) {
             --failures;
             in.respond(500, {}, "{}");
+            co_return;
+        }
+        if (method == "GET" && path == secret_path && refusals > 0) {
+            --refusals;
+            in.respond(403, {}, "{}");
             co_return;
         }
         if (method == "GET") {
@@ -154,6 +161,15 @@ TEST_F(keeper, what_cannot_be_read_is_not_taken_for_missing) {
     server.failures = 12;  // more than one request tries
     EXPECT_EQ(run(), theirs);
     EXPECT_EQ(server.writes, 0);
+}
+
+TEST_F(keeper, tells_once_what_is_wrong) {
+    server.refusals = 5;
+    run();
+    EXPECT_EQ(server.refusals, 0);
+    EXPECT_EQ(std::ranges::count_if(
+                  api.lines, [](const std::string& line) { return line.contains("certificates cannot be kept"); }),
+              1);
 }
 
 TEST_F(keeper, who_comes_second_takes_the_firsts_certificates) {
