@@ -38,7 +38,8 @@ check_configurations() {
   local name
   for name in $(cd test/deploy/values && ls -- *.yaml | sed 's/\.yaml$//'); do
     sed -n '/^  controller_manager_config.yaml: |/,/^---/{s/^    //p}' "$work/$name.yaml" >"$work/config-$name.yaml"
-    must "the configuration of values/$name.yaml" "$cotrain" config --config="$work/config-$name.yaml"
+    must "the configuration and flag of values/$name.yaml" "$cotrain" config --config="$work/config-$name.yaml" \
+      "$(grep -o -- '--zap-log-level=.*' "$work/$name.yaml")"
   done
   must 'the configuration of base/manager' "$cotrain" config --config=deploy/base/manager/config.yaml
 }
