@@ -116,10 +116,10 @@ std::string playground_view::to_json() const {
     out.set("jobsEver", jobs_ever_).set("measured", sorted.size());
     out.set("p50Ms", decimal(memory, percentile(sorted, 0.5))).set("p99Ms", decimal(memory, percentile(sorted, 0.99)));
     api::editor jobs = out.ensure_array("jobs");
-    const sim::kind& train_jobs = *cluster_.types().find("trainer.kubeflow.org", "v1alpha1", "trainjobs");
-    const sim::kind& job_sets = *cluster_.types().find("jobset.x-k8s.io", "v1alpha2", "jobsets");
+    const sim::kind* const train_jobs = cluster_.types().find("trainer.kubeflow.org", "v1alpha1", "trainjobs");
+    const sim::kind* const job_sets = cluster_.types().find("jobset.x-k8s.io", "v1alpha2", "jobsets");
     for (const shown_job& each : jobs_) {
-        const sim::record_ptr state = cluster_.objects().find(train_jobs, each.ns, each.name);
+        const sim::record_ptr state = train_jobs ? cluster_.objects().find(*train_jobs, each.ns, each.name) : nullptr;
         if (!state) continue;
         const api::ref object = sim::open(memory, *state);
         api::editor job = jobs.append_object();
@@ -128,7 +128,7 @@ std::string playground_view::to_json() const {
         job.set("pods", each.pods).set("podsReady", each.pods_ready);
         if (each.latency_ms >= 0) job.set("latencyMs", decimal(memory, each.latency_ms));
         if (const api::ref conditions = object.get({"status", "conditions"})) job.set("conditions", conditions);
-        if (const sim::record_ptr set = cluster_.objects().find(job_sets, each.ns, each.name)) {
+        if (const sim::record_ptr set = cluster_.objects().find(*job_sets, each.ns, each.name)) {
             if (const api::ref parts = sim::open(memory, *set).get({"status", "replicatedJobsStatus"}))
                 job.set("parts", parts);
         }

@@ -104,7 +104,8 @@ class cluster {
                                              const write_options& with, api::seconds_time now);
     [[nodiscard]] outcome<> ask_about_end(const target& at, const record& state, const removal& how,
                                           std::vector<std::string>& warnings);
-    // What a CustomResourceDefinition defines is served from then on.
+    // What a CustomResourceDefinition defines is served from then on. Objects that are stored stay as they are until
+    // they are written again.
     [[nodiscard]] outcome<> define(const kind& of, api::ref object, const write_options& with);
     // Stores a settled object; `live` is what it was, null if it is new.
     [[nodiscard]] outcome<written> keep(const target& at, api::editor object, const record* live,
@@ -112,6 +113,8 @@ class cluster {
     // Marks it as deleted, or removes it if nothing holds it.
     void remove_held(const object_id& what, propagation dependents, api::seconds_time now);
     void erase(const kind& of, const record& state);
+    // Its objects go with a definition. Their finalizers do not hold them: who would take those away finds no object.
+    void undefine(const record& definition);
     void rewrite(const kind& of, const record& state, api::ref object);
     void collect_one(const std::string& uid, api::seconds_time now);
     bool collect_namespace(const record& space, api::seconds_time now);

@@ -53,14 +53,6 @@ outcome<> cluster::ask_about_end(const target& at, const record& state, const re
 
 outcome<> cluster::define(const kind& of, api::ref object, const write_options& with) {
     if (of.name != "CustomResourceDefinition" || with.dry_run) return {};
-    for (const api::ref version : object.get({"spec", "versions"}).items()) {
-        const std::string_view group = object.get({"spec", "group"}).as_string();
-        const std::string_view plural = object.get({"spec", "names", "plural"}).as_string();
-        // One that the server brought along stays as it is.
-        if (version.get("storage").as_bool(false) &&
-            kinds_.find(group, version.get("name").as_string(), plural) != nullptr)
-            return {};
-    }
     if (auto made = kinds_.define(object); !made) {
         return std::unexpected(invalid(of, object.get({"metadata", "name"}).as_string(),
                                        {{"spec", api::schema::fault::invalid, std::move(made.error().message)}}));

@@ -53,7 +53,15 @@ void cluster::rewrite(const kind& of, const record& state, api::ref object) {
 
 void cluster::erase(const kind& of, const record& state) {
     std::vector<std::string> above;
+void cluster::undefine(const record& definition) {
+    api::arena memory;
+    const kind* const gone = kinds_.withdraw(open(memory, definition));
+    if (gone == nullptr) return;
+    for (const record_ptr& each : store_.list(*gone, {.version = store_.version()})) erase(*gone, *each);
+}
+
     for (const auto& [uid, blocks] : state.owners) above.push_back(uid);
+    if (of.name == "CustomResourceDefinition") undefine(state);
     const std::string uid = state.uid;
     api::arena memory;
     api::editor last = api::editor::of(memory, open(memory, state));

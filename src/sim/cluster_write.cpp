@@ -395,3 +395,5 @@ outcome<written> cluster::settle_change(api::arena& memory, const change_request
 }
 
 }  // namespace cotrain::sim
+    if (auto fine = at.status ? outcome<>{} : define(of, object, with); !fine)
+        return std::unexpected(std::move(fine.error()));

@@ -96,6 +96,13 @@ std::unexpected<base::error> refuse(std::string_view name, std::string_view what
     return base::fail(base::errc::invalid, "CustomResourceDefinition " + std::string{name} + ": " + std::string{what});
 }
 
+bool was_defined(const kind& what) { return !what.told_schema.empty(); }
+
+// Objects that are stored as one are read as the other.
+bool is_same_kind(const kind& a, const kind& b) {
+    return a.version == b.version && a.name == b.name && a.namespaced == b.namespaced;
+}
+
 }  // namespace
 
 schema::shared_node with_object_meta(const schema::node& body) {
@@ -111,7 +118,7 @@ schema::shared_node with_object_meta(const schema::node& body) {
 }
 
 kinds::kinds() {
-    for (kind& each : built_in_kinds()) all_.push_back(std::make_unique<const kind>(std::move(each)));
+    for (kind& each : built_in_kinds()) all_.push_back(std::make_unique<kind>(std::move(each)));
 }
 
 base::result<const kind*> kinds::define(api::ref definition) {
@@ -149,12 +156,44 @@ base::result<const kind*> kinds::define(api::ref definition) {
     out.told_schema = api::to_json(whole);
     out.merged = with_object_meta(*read);
     out.body = std::make_shared<const schema::node>(std::move(*read));
-    if (find(out.group, out.version, out.plural) != nullptr) return refuse(name, "is defined already");
-    return add(std::move(out));
+    return settle(name, std::move(out));
+}
+
+base::result<const kind*> kinds::settle(std::string_view name, kind made) {
+    if (name != made.resource()) return refuse(name, "metadata.name must be spec.names.plural+\".\"+spec.group");
+    const auto same = [&](const auto& each) { return each->group == made.group && each->plural == made.plural; };
+    if (const auto known = std::ranges::find_if(all_, same); known != all_.end()) {
+        kind& before = **known;
+        if (!was_defined(before)) return &before;
+        if (!is_same_kind(before, made))
+            return refuse(name,
+                          "the version that is stored, the scope and the kind stay what they were on this server");
+        before = std::move(made);
+        return &before;
+    }
+    const auto once =
+        std::ranges::find_if(withdrawn_, [&](const auto& each) { return same(each) && is_same_kind(*each, made); });
+    if (once == withdrawn_.end()) return add(std::move(made));
+    **once = std::move(made);
+    all_.push_back(std::move(*once));
+    withdrawn_.erase(once);
+    return all_.back().get();
+}
+
+const kind* kinds::withdraw(api::ref definition) {
+    const api::ref spec = definition.get("spec");
+    const auto found = std::ranges::find_if(all_, [&](const auto& each) {
+        return was_defined(*each) && each->group == spec.get("group").as_string() &&
+               each->plural == spec.get({"names", "plural"}).as_string();
+    });
+    if (found == all_.end()) return nullptr;
+    withdrawn_.push_back(std::move(*found));
+    all_.erase(found);
+    return withdrawn_.back().get();
 }
 
 const kind* kinds::add(kind made) {
-    all_.push_back(std::make_unique<const kind>(std::move(made)));
+    all_.push_back(std::make_unique<kind>(std::move(made)));
     return all_.back().get();
 }
 

@@ -84,16 +84,22 @@ class kinds {
     // With the built-in ones.
     kinds();
     // One of our schemas' own definitions or any other CustomResourceDefinition. Rules, patterns and formats that
-    // api/schema does not know are not checked.
+    // api/schema does not know are not checked. What is defined already becomes what is said now, at the same address;
+    // kinds that came by add() stay as they are.
     [[nodiscard]] base::result<const kind*> define(api::ref custom_resource_definition);
+    // The kind that was defined so is found no more, and lives on for whoever points to it. Null: there is none.
+    const kind* withdraw(api::ref custom_resource_definition);
     const kind* add(kind made);
 
     [[nodiscard]] const kind* find(std::string_view group, std::string_view version, std::string_view plural) const;
     [[nodiscard]] const kind* find(std::string_view api_version, std::string_view name) const;
-    [[nodiscard]] const std::vector<std::unique_ptr<const kind>>& all() const { return all_; }
+    [[nodiscard]] const std::vector<std::unique_ptr<kind>>& all() const { return all_; }
 
    private:
-    std::vector<std::unique_ptr<const kind>> all_;
+    base::result<const kind*> settle(std::string_view name, kind made);
+
+    std::vector<std::unique_ptr<kind>> all_;
+    std::vector<std::unique_ptr<kind>> withdrawn_;
 };
 
 // The built-in kinds.

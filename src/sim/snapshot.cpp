@@ -27,11 +27,7 @@ base::result<> restore(cluster& into, std::size_t line, std::string_view text, b
     const kind* const of = into.types().find(read->get("apiVersion").as_string(), name);
     if (of == nullptr)
         return wrong(line, fmt::format("{} of {} is not known", name, read->get("apiVersion").as_string()));
-    const std::string_view group = read->get({"spec", "group"}).as_string();
-    const std::string_view plural = read->get({"spec", "names", "plural"}).as_string();
-    if (definitions && std::ranges::none_of(into.types().all(), [&](const auto& each) {
-            return each->group == group && each->plural == plural;
-        })) {
+    if (definitions) {
         if (auto made = into.types().define(*read); !made) return wrong(line, made.error().message);
     }
     api::editor object = api::editor::of(memory, *read);

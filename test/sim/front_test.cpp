@@ -245,6 +245,74 @@ TEST(front, defines_kinds_at_run_time) {
     EXPECT_TRUE(told.get({"metadata", "properties", "name"}));
 }
 
+constexpr std::string_view definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+// Of things.example.com with these properties in their spec.
+std::string thing_definition(std::string_view properties, std::string_view version = "v1") {
+    return R"({"metadata":{"name":"things.example.com"},"spec":{"group":"example.com","scope":"Namespaced","names":
+      {"plural":"things","singular":"thing","kind":"Thing"},"versions":[{"name":")" +
+           std::string{version} +
+           R"(","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object","properties":
+      {"spec":{"type":"object","properties":)" +
+           std::string{properties} + "}}}}}]}}";
+}
+
+TEST(front, follows_what_a_definition_becomes) {
+    scene s;
+    const std::string at = std::string{definitions} + "/things.example.com";
+    const std::string things = "/apis/example.com/v1/namespaces/ns/things";
+    const auto make = [&](std::string_view name, std::string_view spec) {
+        const std::string text = R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":")" +
+                                 std::string{name} + R"("},"spec":)" + std::string{spec} + "}";
+        return s.send("POST", things + "?fieldValidation=Strict", text).status;
+    };
+    const auto change = [&](std::string_view to) {
+        return s.send("PATCH", at, to, {}, "application/merge-patch+json").status;
+    };
+    ASSERT_EQ(s.send("POST", definitions, thing_definition(R"({"size":{"type":"integer"}})")).status, 201);
+    EXPECT_EQ(make("a", R"({"size":9})"), 201);
+    EXPECT_EQ(make("b", R"({"size":1,"colour":"red"})"), 400);
+    const kind* const before = s.all.types().find("example.com", "v1", "things");
+    EXPECT_EQ(change(thing_definition(R"({"size":{"type":"integer","maximum":3},"colour":{"type":"string"}})")), 200);
+    EXPECT_EQ(make("b", R"({"size":1,"colour":"red"})"), 201);
+    EXPECT_EQ(make("c", R"({"size":9})"), 422);
+    EXPECT_EQ(s.send("GET", things + "/a").status, 200) << "what is there stays";
+    EXPECT_EQ(s.all.types().find("example.com", "v1", "things"), before) << "watches point to it";
+    EXPECT_EQ(change(thing_definition("{}", "v2")), 422) << "what is stored is of v1";
+    EXPECT_EQ(
+        change(R"({"spec":{"versions":[{"name":"v1","storage":true,"schema":{"openAPIV3Schema":{"type":"x"}}}]}})"),
+        422);
+    EXPECT_EQ(make("d", R"({"colour":"blue"})"), 201) << "what was refused changes nothing";
+}
+
+TEST(front, takes_the_objects_away_with_their_definition) {
+    scene s;
+    const std::string at = std::string{definitions} + "/things.example.com";
+    const std::string_view things = "/apis/example.com/v1/namespaces/ns/things";
+    const std::string_view thing =
+        R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"a","finalizers":["example.com/f"]}})";
+    ASSERT_EQ(s.send("POST", definitions, thing_definition("{}")).status, 201);
+    ASSERT_EQ(s.send("POST", things, thing).status, 201);
+    const response opened = ask(s.all, {"GET", "/apis/example.com/v1/things?watch=1"}, now);
+    watcher watching(s.all, std::get<opened_watch>(opened).wish);
+    EXPECT_EQ(s.next(watching), "ADDED a");
+    EXPECT_EQ(s.send("DELETE", at).status, 200);
+    EXPECT_EQ(s.next(watching), "DELETED a");
+    EXPECT_EQ(s.send("GET", things).status, 404);
+    EXPECT_EQ(s.send("GET", "/apis/example.com/v1").status, 404);
+    ASSERT_EQ(s.send("POST", definitions, thing_definition("{}")).status, 201);
+    EXPECT_TRUE(s.get(things).get("items").empty());
+    ASSERT_EQ(s.send("POST", things, thing).status, 201);
+    EXPECT_EQ(s.next(watching), "ADDED a") << "who watched goes on";
+}
+
+TEST(front, wants_a_definition_to_be_called_as_what_it_defines) {
+    scene s;
+    std::string text = thing_definition("{}");
+    text.replace(text.find("things.example.com"), 6, "others");
+    EXPECT_EQ(s.send("POST", definitions, text).status, 422);
+}
+
 TEST(front, names_requests) {
     EXPECT_EQ(name_request("GET", "/api/v1/pods?watch=1").verb, "watch");
     EXPECT_EQ(name_request("GET", "/api/v1/namespaces/ns/pods").verb, "list");
