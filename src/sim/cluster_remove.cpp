@@ -15,6 +15,8 @@ namespace {
 constexpr std::string_view foreground = "foregroundDeletion";
 constexpr std::string_view orphan = "orphan";
 
+bool is_namespace(const kind& of) { return of.name == "Namespace" && of.group.empty(); }
+
 bool holds(api::ref object, std::string_view finalizer) {
     return std::ranges::any_of(object.get({"metadata", "finalizers"}).items(),
                                [&](api::ref each) { return each.as_string() == finalizer; });
@@ -51,8 +53,6 @@ void cluster::rewrite(const kind& of, const record& state, api::ref object) {
     }
 }
 
-void cluster::erase(const kind& of, const record& state) {
-    std::vector<std::string> above;
 void cluster::undefine(const record& definition) {
     api::arena memory;
     const kind* const gone = kinds_.withdraw(open(memory, definition));
@@ -60,8 +60,10 @@ void cluster::undefine(const record& definition) {
     for (const record_ptr& each : store_.list(*gone, {.version = store_.version()})) erase(*gone, *each);
 }
 
-    for (const auto& [uid, blocks] : state.owners) above.push_back(uid);
+void cluster::erase(const kind& of, const record& state) {
     if (of.name == "CustomResourceDefinition") undefine(state);
+    std::vector<std::string> above;
+    for (const auto& [uid, blocks] : state.owners) above.push_back(uid);
     const std::string uid = state.uid;
     api::arena memory;
     api::editor last = api::editor::of(memory, open(memory, state));
@@ -87,6 +89,8 @@ outcome<written> cluster::remove(const target& at, const removal& how, api::seco
             *at.of, at.name,
             fmt::format("Precondition failed: ResourceVersion in precondition: {}, ResourceVersion in object meta: {}",
                         how.resource_version, state->version)));
+    if (is_namespace(*at.of) && (at.name == "default" || at.name == "kube-system"))
+        return std::unexpected(forbidden(*at.of, at.name, "this namespace may not be deleted"));
     std::vector<std::string> warnings;
     if (auto fine = ask_about_end(at, *state, how, warnings); !fine) return std::unexpected(std::move(fine.error()));
     if (how.dry_run) return written{.json = success_status(*at.of, at.name, state->uid)};
@@ -113,7 +117,7 @@ void cluster::remove_held(const object_id& what, propagation dependents, api::se
         }
     }
     if (!wanted.empty() && !holds(out, wanted)) metadata.ensure_array("finalizers").append(wanted);
-    const bool space = what.of->name == "Namespace" && what.of->group.empty();
+    const bool space = is_namespace(*what.of);
     if (!space && metadata.get("finalizers").empty()) {
         erase(*what.of, *state);
         return;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <utility>
 
@@ -79,6 +80,17 @@ bool is_label_key(std::string_view key) {
     return is_name(key.substr(0, slash), true) && is_label_word(key.substr(slash + 1));
 }
 
+void judge_finalizers(const kind& of, api::ref finalizers, std::vector<violation>& out) {
+    static constexpr std::array plain{"kubernetes", "orphan", "foregroundDeletion"};
+    for (std::size_t i = 0; i < finalizers.size(); ++i) {
+        const std::string_view name = finalizers.at(i).as_string();
+        const std::string path = fmt::format("metadata.finalizers[{}]", i);
+        require(out, is_label_key(name), path, fmt::format("\"{}\": is no qualified name", name));
+        require(out, of.custom || name.contains('/') || std::ranges::find(plain, name) != plain.end(), path,
+                fmt::format("\"{}\": name is neither a standard finalizer name nor is it fully qualified", name));
+    }
+}
+
 void judge_metadata(const kind& of, api::ref metadata, std::vector<violation>& out) {
     const std::string_view name = metadata.get("name").as_string();
     require(
@@ -97,10 +109,16 @@ void judge_metadata(const kind& of, api::ref metadata, std::vector<violation>& o
                         value));
     }
     std::size_t bytes = 0;
-    for (const api::member& m : metadata.get("annotations").members()) bytes += m.key().size() + m.value.text().size();
+    for (const api::member& m : metadata.get("annotations").members()) {
+        bytes += m.key().size() + m.value.text().size();
+        std::string key{m.key()};
+        std::ranges::transform(key, key.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
+        require(out, is_label_key(key), "metadata.annotations", fmt::format("\"{}\": is no qualified name", m.key()));
+    }
     if (bytes > annotations_bytes_max)
         out.push_back({"metadata.annotations", fault::too_long,
                        fmt::format("may not be more than {} bytes", annotations_bytes_max)});
+    judge_finalizers(of, metadata.get("finalizers"), out);
     int controllers = 0;
     for (const api::ref owner : metadata.get("ownerReferences").items()) {
         controllers += owner.get("controller").as_bool(false) ? 1 : 0;

@@ -116,6 +116,28 @@ TEST(cluster, keeps_an_object_until_its_finalizers_are_gone) {
     EXPECT_FALSE(s.all.get(at).has_value());
 }
 
+TEST(cluster, refuses_finalizers_and_annotations_without_a_proper_name) {
+    scene s;
+    const auto make = [&](std::string_view metadata) {
+        return s.create("configmaps", "ns", R"({"metadata":{"generateName":"a-",)" + std::string{metadata} + "}}")
+            .has_value();
+    };
+    EXPECT_FALSE(make(R"("finalizers":["mine"])"));
+    EXPECT_FALSE(make(R"("finalizers":["example.com/a b"])"));
+    EXPECT_TRUE(make(R"("finalizers":["example.com/mine","orphan"])"));
+    EXPECT_FALSE(make(R"("annotations":{"no name":"x"})"));
+    EXPECT_FALSE(make(R"("annotations":{"/name":"x"})"));
+    EXPECT_TRUE(make(R"("annotations":{"Example.com/Name":"any text"})"));
+}
+
+TEST(cluster, keeps_the_namespaces_that_every_cluster_has) {
+    scene s;
+    (void)s.create("namespaces", "", R"({"metadata":{"name":"default"}})");
+    const auto done = s.all.remove({s.of("namespaces"), "", "default"}, {}, scene::now());
+    ASSERT_FALSE(done.has_value());
+    EXPECT_EQ(done.error().message, "namespaces \"default\" is forbidden: this namespace may not be deleted");
+}
+
 TEST(cluster, collects_dependents_of_what_is_gone) {
     scene s;
     ASSERT_TRUE(s.create("configmaps", "ns", R"({"metadata":{"name":"o"}})").has_value());
