@@ -96,6 +96,13 @@ failure other_name(std::string_view sent, std::string_view asked) {
     return bad_request(fmt::format("the name of the object ({}) does not match the name on the URL ({})", sent, asked));
 }
 
+// Of a patch it is the patch that is invalid: `kubectl edit` opens the editor again.
+failure strict_patch_failure(const std::vector<std::string>& unknown) {
+    const std::string why =
+        fmt::format("Invalid value: strict decoding error: {}", fmt::join(warnings_of(unknown), ", "));
+    return {422, "Invalid", " \"\" is invalid: patch: " + why, {}, {}, {}, {{"FieldValueInvalid", why, "patch"}}};
+}
+
 failure strict_failure(const kind& of, const std::vector<std::string>& unknown) {
     return bad_request(fmt::format("{} in version \"{}\" cannot be handled as a {}: strict decoding error: {}", of.name,
                                    of.version, of.name, fmt::join(warnings_of(unknown), ", ")));
@@ -110,6 +117,7 @@ struct cluster::change_request {
     api::ref live;
     api::ref wanted;
     std::optional<owners> owned{};  // apply has settled them
+    bool patched = false;
 };
 
 api::ref open(api::arena& memory, const record& state) {
@@ -271,7 +279,8 @@ outcome<written> cluster::patch(const target& at, patch_type how, api::ref patch
             failure{422, "Invalid",
                     "the server rejected our request due to an error in our request: " + result.error().message});
     }
-    return settle_change(memory, {at, *found, live, *result}, with, now);
+    return settle_change(memory, {.at = at, .live_record = *found, .live = live, .wanted = *result, .patched = true},
+                         with, now);
 }
 
 outcome<written> cluster::apply(const target& at, api::ref config, const write_options& with, api::seconds_time now) {
@@ -357,7 +366,9 @@ outcome<written> cluster::settle_change(api::arena& memory, const change_request
     const kind& of = *at.of;
     auto read = decode(memory, of, what.wanted);
     if (!read) return std::unexpected(std::move(read.error()));
-    if (with.strict && !read->unknown_fields.empty()) return std::unexpected(strict_failure(of, read->unknown_fields));
+    if (with.strict && !read->unknown_fields.empty())
+        return std::unexpected(what.patched ? strict_patch_failure(read->unknown_fields)
+                                            : strict_failure(of, read->unknown_fields));
     api::editor object = read->object;
     if (auto fine = check_identity(what, object.get("metadata")); !fine)
         return std::unexpected(std::move(fine.error()));
@@ -389,11 +400,11 @@ outcome<written> cluster::settle_change(api::arena& memory, const change_request
         return std::unexpected(invalid(of, at.name, faults));
     if (auto fine = validate_by_hooks(at, object, what.live, with, warnings); !fine)
         return std::unexpected(std::move(fine.error()));
+    if (auto fine = at.status ? outcome<>{} : define(of, object, with); !fine)
+        return std::unexpected(std::move(fine.error()));
     const bool ends = what.live_record->deleting && metadata.get("finalizers").empty();
     if (!ends && same_but_times(what.live, object)) return written{what.live_record->json, false, std::move(warnings)};
     return keep(at, object, what.live_record.get(), with, std::move(warnings));
 }
 
 }  // namespace cotrain::sim
-    if (auto fine = at.status ? outcome<>{} : define(of, object, with); !fine)
-        return std::unexpected(std::move(fine.error()));

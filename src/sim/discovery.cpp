@@ -211,8 +211,15 @@ std::optional<document> roots(const kinds& types, const address& at, std::string
     return document{group_list(types)};
 }
 
-std::optional<document> open_api(const kinds& types, const address& at) {
+std::optional<document> open_api(const kinds& types, const address& at, std::string_view accept) {
     const auto& steps = at.steps;
+    // What kubectl asks before it says that a kind is not known, or reads a List: nothing is told there.
+    if (steps.size() == 2 && steps[1] == "v2") {
+        // The type that is asked for is none that can be parsed.
+        if (accept.contains("application/com.github.proto-openapi.spec.v2@v1.0+protobuf"))
+            return document{{}, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"};
+        return document{R"({"swagger":"2.0","info":{"title":"Cotrain","version":""},"paths":{},"definitions":{}})"};
+    }
     if (steps.size() < 2 || steps[1] != "v3") return std::nullopt;
     if (steps.size() == 2) return document{open_api_index(types)};
     const bool core = steps[2] == "api";
@@ -227,7 +234,7 @@ std::optional<document> open_api(const kinds& types, const address& at) {
 std::optional<document> discover(const kinds& types, const address& at, std::string_view accept) {
     const auto& steps = at.steps;
     if (steps.empty()) return std::nullopt;
-    if (steps[0] == "openapi") return open_api(types, at);
+    if (steps[0] == "openapi") return open_api(types, at, accept);
     if (steps.size() == 1) {
         if (steps[0] == "version") return document{version_document()};
         if (steps[0] == "healthz" || steps[0] == "readyz" || steps[0] == "livez") return document{"ok", "text/plain"};

@@ -58,6 +58,7 @@ class session {
         if (of->answer != nullptr) return what_.method == "POST" ? review(*of) : refuse(method_not_allowed());
         shown_ = of;
         target where{stored(*of), path->ns, path->name, path->sub_resource == "status"};
+        if (path->sub_resource == "log" && of->name == "Pod" && what_.method == "GET") return read_log(where);
         if (!path->sub_resource.empty() && (!where.status || !of->has_status)) return refuse(no_such_path());
         if (!of->namespaced && !where.ns.empty()) return refuse(no_such_path());
         if (of->namespaced && where.ns.empty() && !where.name.empty()) return refuse(no_such_path());
@@ -115,6 +116,11 @@ class session {
         return {200, show(*found), std::string{content_type_of(look_)}};
     }
 
+    response read_log(const target& where) {
+        if (const auto found = cluster_.get(where); !found) return refuse(found.error());
+        return answer{200, "(a Pod that is played: nothing runs in it, and nothing is logged)\n", "text/plain"};
+    }
+
     // A list's page: where it starts and at which version it is read.
     struct page {
         std::uint64_t version = 0;
@@ -162,7 +168,9 @@ class session {
         if (!from) return refuse(from.error());
         list_wish wish{.ns = where.ns, .version = from->version, .after = from->after};
         if (!wanted->empty()) wish.takes = [&](const record& each) { return wanted->takes(each); };
-        const auto limit = read_number<std::size_t>(at_.get("limit")).value_or(0);
+        const auto asked = at_.get("limit").empty() ? 0 : read_number<std::int64_t>(at_.get("limit"));
+        if (!asked) return refuse(bad_request(fmt::format("limit: parsing \"{}\": invalid syntax", at_.get("limit"))));
+        const auto limit = static_cast<std::size_t>(std::max<std::int64_t>(*asked, 0));
         if (limit > 0) wish.items_max = limit + 1;
         std::vector<record_ptr> all = cluster_.objects().list(*where.of, wish);
         list_facts facts{fmt::format("{}", from->version)};

@@ -141,12 +141,14 @@ class patcher {
 
     std::expected<void, patch_fault> replace(const steps& where, api::ref value) {
         if (where.empty()) return add(where, value);
-        if (!find(where)) return nowhere("replace", where);
         api::editor into = above(where);
-        if (into.type() == api::kind::object) {
+        // The server's library does not ask whether the member is there.
+        if (into && into.type() == api::kind::object) {
             into.set(where.back(), value);
-        } else {
+        } else if (find(where)) {
             into.replace(*read_index(where.back()), value);
+        } else {
+            return nowhere("replace", where);
         }
         return {};
     }

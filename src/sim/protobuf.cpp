@@ -212,7 +212,10 @@ std::expected<api::ref, std::string> read_protobuf(api::arena& memory, std::stri
     }
     const auto known = std::ranges::find(kinds_known, name, &known_kind::name);
     if (known == kinds_known.end())
-        return std::unexpected(fmt::format("protobuf of a {} is not read by this server; JSON is", name));
+        return std::unexpected(
+            fmt::format("protobuf of a {} is not read by this server; JSON is: kubectl create ... "
+                        "--dry-run=client -o yaml | kubectl apply -f -",
+                        name));
     api::editor out = api::editor::object(memory);
     out.set("apiVersion", version).set("kind", name);
     if (!read_message(out, known->type, raw, 0)) return broken;

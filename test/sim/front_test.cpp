@@ -313,6 +313,42 @@ TEST(front, wants_a_definition_to_be_called_as_what_it_defines) {
     EXPECT_EQ(s.send("POST", definitions, text).status, 422);
 }
 
+TEST(front, tells_kubectl_that_it_knows_no_schema_of_kinds_that_it_does_not_serve) {
+    scene s;
+    const answer told = s.send("GET", "/openapi/v2", {}, "application/com.github.proto-openapi.spec.v2@v1.0+protobuf");
+    EXPECT_EQ(told.status, 200);
+    EXPECT_TRUE(told.body.empty()) << "a document without a definition";
+    EXPECT_FALSE(told.content_type.contains('@')) << "Go parses it";
+    EXPECT_TRUE(s.get("/openapi/v2").get("swagger"));
+}
+
+TEST(front, answers_for_the_logs_of_pods) {
+    scene s;
+    ASSERT_EQ(s.send("POST", "/api/v1/namespaces/ns/pods",
+                     R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})")
+                  .status,
+              201);
+    EXPECT_TRUE(s.send("GET", "/api/v1/namespaces/ns/pods/p/log?follow=true").body.contains("nothing runs in it"));
+    EXPECT_EQ(s.send("GET", "/api/v1/namespaces/ns/pods/q/log").status, 404);
+    EXPECT_EQ(s.send("GET", "/api/v1/namespaces/ns/configmaps/p/log").status, 404);
+}
+
+TEST(front, refuses_unknown_fields_of_a_patch_as_the_patch) {
+    scene s;
+    s.make("a");
+    const answer said = s.send("PATCH", "/api/v1/namespaces/ns/configmaps/a?fieldValidation=Strict", R"({"dato":{}})",
+                               {}, "application/merge-patch+json");
+    EXPECT_EQ(said.status, 422);
+    EXPECT_TRUE(said.body.contains(R"("field":"patch")")) << said.body;
+    EXPECT_TRUE(said.body.contains("unknown field")) << said.body;
+}
+
+TEST(front, refuses_a_limit_that_is_no_number) {
+    scene s;
+    EXPECT_EQ(s.send("GET", "/api/v1/configmaps?limit=x").status, 400);
+    EXPECT_EQ(s.send("GET", "/api/v1/configmaps?limit=-1").status, 200) << "none";
+}
+
 TEST(front, names_requests) {
     EXPECT_EQ(name_request("GET", "/api/v1/pods?watch=1").verb, "watch");
     EXPECT_EQ(name_request("GET", "/api/v1/namespaces/ns/pods").verb, "list");

@@ -46,7 +46,10 @@ TEST(patch, performs_the_operations_of_rfc_6902) {
              patch_case{R"({"a":1})", R"([{"op":"remove","path":"/b"}])", nullptr},
              patch_case{R"({"a/b":{"c~d":1}})", R"([{"op":"replace","path":"/a~1b/c~0d","value":2}])",
                         R"({"a/b":{"c~d":2}})"},
-             patch_case{R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])", nullptr},
+             // Not as the RFC has it, but as the API server does.
+             patch_case{R"({"a":1})", R"([{"op":"replace","path":"/b","value":2}])", R"({"a":1,"b":2})"},
+             patch_case{R"({"a":1})", R"([{"op":"replace","path":"/b/c","value":2}])", nullptr},
+             patch_case{R"({"a":[1]})", R"([{"op":"replace","path":"/a/1","value":2}])", nullptr},
              patch_case{R"({"a":{"b":1}})", R"([{"op":"move","from":"/a/b","path":"/c"}])", R"({"a":{},"c":1})"},
              patch_case{R"({"a":1})", R"([{"op":"copy","from":"/a","path":"/b"}])", R"({"a":1,"b":1})"},
              patch_case{R"({"a":1})", R"([{"op":"test","path":"/a","value":1.0}])", R"({"a":1})"},

@@ -30,8 +30,10 @@ TEST(protobuf, becomes_the_document_that_json_would_be) {
 
 TEST(protobuf, refuses_what_it_cannot_read) {
     api::arena memory;
-    EXPECT_EQ(read_protobuf(memory, body("Deployment", "")).error(),
-              "protobuf of a Deployment is not read by this server; JSON is");
+    EXPECT_EQ(
+        read_protobuf(memory, body("Deployment", "")).error(),
+        "protobuf of a Deployment is not read by this server; JSON is: kubectl create ... --dry-run=client -o yaml | "
+        "kubectl apply -f -");
     EXPECT_FALSE(read_protobuf(memory, "{}"));
     const std::string whole = body("ConfigMap", bytes(1, bytes(1, "name")));
     for (std::size_t n = 5; n < whole.size(); ++n) (void)read_protobuf(memory, whole.substr(0, n));
