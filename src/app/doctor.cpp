@@ -42,6 +42,7 @@ constexpr std::array wanted_definitions{
 };
 
 constexpr std::string_view default_namespace = "kubeflow-system";
+constexpr std::chrono::seconds patience{10};  // with an API server that does not answer at all
 
 kube::call who_are_we() {
     kube::call out;
@@ -96,7 +97,7 @@ awaitable<base::result<std::string>> examination::read_list(kube::resource kind,
 }
 
 awaitable<bool> examination::look_at_connection() {
-    const auto version = co_await api_.version();
+    const auto version = co_await api_.version({.deadline = patience});
     if (!version) {
         add({.how = verdict::problem,
              .area = "connection",
