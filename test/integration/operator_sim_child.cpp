@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <stdexcept>
 
 #include "integration/control.hpp"
@@ -44,6 +45,17 @@ int start(const std::vector<std::string>& words, pid_t* child) {
     ::close(out[1]);
     if (*child < 0) throw std::runtime_error("no process");
     return out[0];
+}
+
+// How long a process that has ended, and is still to be waited for, had work and no processor.
+std::chrono::nanoseconds waited_for_processor(pid_t ended) {
+    siginfo_t about{};
+    if (::waitid(P_PID, static_cast<id_t>(ended), &about, WEXITED | WNOWAIT) != 0)
+        throw std::runtime_error("no such child");
+    std::ifstream in("/proc/" + std::to_string(ended) + "/schedstat");
+    std::int64_t ran = 0, waited = 0;
+    if (!(in >> ran >> waited)) throw std::runtime_error("the kernel keeps no schedstat");
+    return std::chrono::nanoseconds(waited);
 }
 
 // Reads until the text is there, or to the end.
@@ -98,9 +110,12 @@ finished run_shell(const playground_child& in, const std::string& command) {
 finished run_shell(const std::string& command) {
     finished out;
     pid_t child = -1;
+    const auto begun = std::chrono::steady_clock::now();
     const int from = start({"bash", "-c", command}, &child);
     static_cast<void>(read_until(from, out.output, {}));
     ::close(from);
+    const std::chrono::nanoseconds waited = waited_for_processor(child);
+    out.took = std::chrono::steady_clock::now() - begun - waited;
     out.code = wait_for(child);
     return out;
 }

@@ -79,9 +79,10 @@ TEST(sim_processes, an_operator_of_its_own_brings_jobs_to_complete) {
     EXPECT_EQ(child.stop(), 0);
 }
 
-TEST(sim_processes, demo_ends_with_complete) {
-    const test::finished shown = test::run_shell(std::string(COTRAIN_BINARY) + " demo");
+TEST(sim_processes, demo_ends_with_complete_within_five_seconds) {
+    const test::finished shown = test::run_shell("exec " + std::string(COTRAIN_BINARY) + " demo");
     EXPECT_EQ(shown.code, 0) << shown.output;
+    EXPECT_LT(shown.took, std::chrono::seconds(5)) << shown.output;
     for (const char* text : {"torch-two  condition Complete=True", "mpi-pi     condition Complete=True",
                              "mpi-pi-node-0-2.mpi-pi slots=2", "PET_NODE_RANK=1", "patch jobsets"})
         EXPECT_NE(shown.output.find(text), std::string::npos) << text << "\n" << shown.output;
