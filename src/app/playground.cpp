@@ -69,9 +69,13 @@ class playground {
 
     // What is wrong with the files that were named: known before anything runs.
     base::result<> look_at_files() {
-        for (const std::string* each : {&wanted_.kubeconfig, &wanted_.snapshot}) {
-            if (each->empty()) continue;
-            if (auto fine = check_writable(*each); !fine) return fine;
+        for (const auto& [file, claim] :
+             {std::pair{&wanted_.kubeconfig, &kubeconfig_claim_}, std::pair{&wanted_.snapshot, &snapshot_claim_}}) {
+            if (file->empty()) continue;
+            if (auto fine = check_writable(*file); !fine) return fine;
+            if (!claim->take(*file))
+                return base::fail(base::errc::invalid,
+                                  *file + " is in use: by another playground, or for two things at once");
         }
         if (!wanted_.kubeconfig.empty() && !is_free(wanted_.kubeconfig))
             return base::fail(base::errc::invalid,
@@ -196,6 +200,7 @@ class playground {
     playground_view view_;
     std::unique_ptr<page_server> page_;
     std::unique_ptr<box_operator> operator_;
+    file_claim kubeconfig_claim_, snapshot_claim_;
     temporary_file kubeconfig_;
     asio::signal_set signals_;
     base::signal end_;

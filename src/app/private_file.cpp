@@ -2,13 +2,18 @@
 #include "app/private_file.hpp"
 
 #include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 
 namespace cotrain::app {
 
@@ -35,6 +40,24 @@ base::result<> write_private_file(const std::string& path, std::string_view text
     auto out = failed(path);
     ::unlink(beside.c_str());
     return out;
+}
+
+file_claim::~file_claim() {
+    if (socket_ >= 0) ::close(socket_);
+}
+
+// A socket's abstract name is no file: it is gone when the process is, however that ends.
+bool file_claim::take(const std::string& path) {
+    std::error_code error;
+    const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path, error), error);
+    sockaddr_un name{.sun_family = AF_UNIX, .sun_path = {}};
+    const auto end = fmt::format_to_n(name.sun_path + 1, sizeof name.sun_path - 1, "cotrain-file-{}-{:016x}",
+                                      ::getuid(), std::hash<std::string>{}(whole.string()));
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (socket_ < 0) return true;
+    const auto size = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + end.size);
+    return ::bind(socket_, reinterpret_cast<const sockaddr*>(&name), size) == 0 || errno != EADDRINUSE;
 }
 
 temporary_file::~temporary_file() {

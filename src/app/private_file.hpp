@@ -11,6 +11,21 @@ namespace cotrain::app {
 // Through a file beside it that is renamed; mode 0600.
 [[nodiscard]] base::result<> write_private_file(const std::string& path, std::string_view text);
 
+// Says to others who ask the same that this process uses a file, whether or not it is there; ends with its holder.
+class file_claim {
+   public:
+    file_claim() = default;
+    ~file_claim();
+    file_claim(const file_claim&) = delete;
+    file_claim& operator=(const file_claim&) = delete;
+
+    // Whether nobody else has it.
+    [[nodiscard]] bool take(const std::string& path);
+
+   private:
+    int socket_ = -1;
+};
+
 // A file that goes with its holder. With an empty name it gets one in the directory for temporary files.
 class temporary_file {
    public:

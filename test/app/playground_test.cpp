@@ -44,6 +44,20 @@ TEST(playground, names_the_option_that_is_wrong) {
     EXPECT_NE(error({"--faults", "@/nowhere"}).find("/nowhere"), std::string::npos);
 }
 
+TEST(playground, claims_a_file_under_all_its_names) {
+    const std::string path = "cotrain-claimed-" + std::to_string(::getpid());
+    {
+        file_claim first, second, other;
+        EXPECT_TRUE(first.take(path));
+        EXPECT_FALSE(second.take("./" + path));
+        EXPECT_FALSE(second.take(std::filesystem::absolute(path).string()));
+        EXPECT_TRUE(other.take(path + "-2"));
+    }
+    file_claim again;
+    EXPECT_TRUE(again.take(path)) << "what is not there any more";
+    EXPECT_FALSE(std::filesystem::exists(path));
+}
+
 TEST(playground, keeps_files_private_and_takes_them_away) {
     const std::string path =
         (std::filesystem::temp_directory_path() / ("cotrain-private-" + std::to_string(::getpid()))).string();

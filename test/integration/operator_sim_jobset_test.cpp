@@ -116,6 +116,7 @@ TEST(sim_processes, wrong_words_are_told_with_code_2) {
                                      std::string("render -f /nowhere"),
                                      std::string("render -f " + mine + " -o text"),
                                      std::string("validate -f /nowhere"),
+                                     "playground --kubeconfig " + tmp.path("both") + " --snapshot " + tmp.path("both"),
                                      std::string("bench --rate fast"),
                                      std::string("bench --kubeconfig " + tmp.path("snapshot")),
                                      std::string("jump")}) {
@@ -152,6 +153,17 @@ TEST(sim_processes, whoever_is_impatient_with_a_playground_leaves_nothing_behind
 
 // What is kept of one playground is there in the next.
 TEST(sim_processes, a_snapshot_carries_objects_over) {
+// The second would replace what the first has told, and take it away in the end.
+TEST(sim_processes, two_playgrounds_do_not_share_a_file) {
+    test::playground_child child({"--no-page", "--no-operator"});
+    const test::finished second =
+        run_shell(child, "cd \"$HOME\"; " + std::string(COTRAIN_BINARY) + " playground --kubeconfig ./kubeconfig");
+    EXPECT_EQ(second.code, 2) << second.output;
+    EXPECT_TRUE(second.output.contains("./kubeconfig is in use")) << second.output;
+    EXPECT_EQ(run_shell(child, "kubectl get namespace default").code, 0) << "the first one's is still there";
+    EXPECT_EQ(child.stop(), 0);
+}
+
     const std::string file =
         (std::filesystem::temp_directory_path() / ("cotrain-snap-" + std::to_string(::getpid()))).string();
     const std::string get = "kubectl get configmap kept -o jsonpath='{.metadata.uid} {.data.k}'";
