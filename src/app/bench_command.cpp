@@ -6,7 +6,9 @@
 #include <boost/asio/detached.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "app/bench_report.hpp"
 #include "app/bench_run.hpp"
@@ -117,8 +119,14 @@ base::result<> write_text(const std::string& path, std::string_view text) {
 
 // What is wrong with the files is to be known before the minutes that the measuring takes.
 base::result<std::optional<bench_result>> prepare(const bench_options& options) {
+    std::set<std::filesystem::path> files;
     for (const std::string* each : {&options.json, &options.html, &options.markdown}) {
         if (each->empty()) continue;
+        std::error_code error;
+        if (std::filesystem::is_directory(*each, error))
+            return base::fail(base::errc::invalid, *each + " is a directory");
+        if (!files.insert(std::filesystem::weakly_canonical(std::filesystem::absolute(*each, error), error)).second)
+            return base::fail(base::errc::invalid, *each + " is named for two things");
         const bool there = ::access(each->c_str(), F_OK) == 0;
         if (!there) {
             if (auto done = write_text(*each, ""); !done) return base::fail(std::move(done.error()));

@@ -118,6 +118,8 @@ TEST(sim_processes, wrong_words_are_told_with_code_2) {
                                      std::string("validate -f /nowhere"),
                                      "playground --kubeconfig " + tmp.path("both") + " --snapshot " + tmp.path("both"),
                                      std::string("bench --rate fast"),
+                                     std::string("bench --html /"),
+                                     "bench --json " + tmp.path("new") + " --html " + tmp.path("./new"),
                                      std::string("bench --kubeconfig " + tmp.path("snapshot")),
                                      std::string("jump")}) {
         const test::finished said = test::run_shell(std::string(COTRAIN_BINARY) + " " + words);
@@ -151,8 +153,6 @@ TEST(sim_processes, whoever_is_impatient_with_a_playground_leaves_nothing_behind
     }
 }
 
-// What is kept of one playground is there in the next.
-TEST(sim_processes, a_snapshot_carries_objects_over) {
 // The second would replace what the first has told, and take it away in the end.
 TEST(sim_processes, two_playgrounds_do_not_share_a_file) {
     test::playground_child child({"--no-page", "--no-operator"});
@@ -164,6 +164,8 @@ TEST(sim_processes, two_playgrounds_do_not_share_a_file) {
     EXPECT_EQ(child.stop(), 0);
 }
 
+// What is kept of one playground is there in the next.
+TEST(sim_processes, a_snapshot_carries_objects_over) {
     const std::string file =
         (std::filesystem::temp_directory_path() / ("cotrain-snap-" + std::to_string(::getpid()))).string();
     const std::string get = "kubectl get configmap kept -o jsonpath='{.metadata.uid} {.data.k}'";
