@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
 #include <csignal>
@@ -193,18 +194,30 @@ bench_usage bench_child::usage() const {
 }
 
 bool bench_child::alive() {
+    // It appends: what it says next is at the start of an empty file.
+    std::error_code gone;
+    if (const auto size = std::filesystem::file_size(log_, gone); !gone && size > bench_log_bytes_max)
+        std::filesystem::resize_file(log_, 0, gone);
     if (!reaped_ && ::waitpid(pid_, &status_, WNOHANG) == pid_) reaped_ = true;
     return !reaped_;
+}
+
+std::string bench_child::last_line() const {
+    std::ifstream in(log_, std::ios::binary | std::ios::ate);
+    const auto size = static_cast<std::streamoff>(in.tellg());
+    in.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(said_bytes_max)));
+    std::ostringstream text;
+    text << in.rdbuf();
+    std::string said = std::move(text).str();
+    while (!said.empty() && said.back() == '\n') said.pop_back();
+    const std::size_t last = said.rfind('\n');
+    return base::one_line(said.substr(last == std::string::npos ? 0 : last + 1), said_bytes_max);
 }
 
 std::string bench_child::ending() const {
     std::string out = WIFEXITED(status_) ? fmt::format("exit code {}", WEXITSTATUS(status_))
                                          : fmt::format("signal {}", WTERMSIG(status_));
-    std::string said = slurp(log_);
-    while (!said.empty() && said.back() == '\n') said.pop_back();
-    const std::size_t last = said.rfind('\n');
-    if (!said.empty())
-        out += ": " + base::one_line(said.substr(last == std::string::npos ? 0 : last + 1), said_bytes_max);
+    if (const std::string said = last_line(); !said.empty()) out += ": " + said;
     return out;
 }
 

@@ -43,6 +43,9 @@ using bench_words = std::vector<std::string>;
 // Those that run our operator, with a configuration in `dir` that takes no port that others may want.
 [[nodiscard]] base::result<bench_words> own_words(const std::string& kubeconfig, const std::string& dir);
 
+// Of what a controller says; when there is more, it is forgotten.
+inline constexpr std::size_t bench_log_bytes_max = 16UL << 20U;
+
 class bench_child {
    public:
     // In a process group of its own; what it says goes to a file in `dir`. It does not outlive us.
@@ -57,8 +60,10 @@ class bench_child {
     [[nodiscard]] std::chrono::steady_clock::time_point began() const { return began_; }
     // Of the process and its descendants.
     [[nodiscard]] bench_usage usage() const;
-    // Whether it still runs.
+    // Whether it still runs. To be asked now and then: bounds what it says.
     [[nodiscard]] bool alive();
+    // Of what it said; empty: nothing.
+    [[nodiscard]] std::string last_line() const;
     // "exit code 1: the last line it said"
     [[nodiscard]] std::string ending() const;
     // SIGTERM, and SIGKILL for what is left of the group after five seconds.

@@ -159,10 +159,12 @@ base::result<> bench_run::still_fine(clock::time_point last_progress) {
         return base::fail(base::errc::internal, "the controller ended with " + child_->ending());
     if (clock::now() - last_progress < bench_patience) return {};
     const bool ends_missing = job_sets_ == static_cast<std::int64_t>(jobs_.size());
+    const std::string said = child_ ? child_->last_line() : std::string{};
     return base::fail(base::errc::deadline,
-                      fmt::format("nothing happened for {} s: {} jobs, {} JobSets, {} jobs ended{}",
+                      fmt::format("nothing happened for {} s: {} jobs, {} JobSets, {} jobs ended{}{}{}",
                                   bench_patience.count(), jobs_.size(), job_sets_, ends_,
-                                  ends_missing ? "; for a controller that ends none there is --script never" : ""));
+                                  ends_missing ? "; for a controller that ends none there is --script never" : "",
+                                  said.empty() ? "" : "; the controller said last: ", said));
 }
 
 awaitable<base::result<>> bench_run::until(waits_for what, std::int64_t count) {
