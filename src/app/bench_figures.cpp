@@ -37,6 +37,23 @@ std::optional<std::size_t> cut(std::size_t count, Share share_of) {
     return k - 1;
 }
 
+// Above so many pairs the exact distribution takes long, and gigabytes, and the normal one is as good.
+constexpr std::size_t exact_pairs_max = 2'500;
+
+// The same for Mann-Whitney's U of n and m values.
+std::optional<std::size_t> cut_pairs(std::size_t n, std::size_t m) {
+    if (n * m <= exact_pairs_max) {
+        const std::vector<double> shares = mann_whitney(n, m);
+        return cut(shares.size() / 2, [&](std::size_t i) { return shares[i]; });
+    }
+    constexpr double quantile_of_doubt = 1.959964;  // of the normal distribution, at interval_doubt / 2
+    static_assert(interval_doubt == 0.05);
+    const auto pairs = static_cast<double>(n * m);
+    const double below = pairs / 2 - quantile_of_doubt * std::sqrt(pairs * static_cast<double>(n + m + 1) / 12);
+    if (below < 1) return std::nullopt;
+    return static_cast<std::size_t>(below) - 1;
+}
+
 double middle_of(std::span<const double> sorted) {
     const std::size_t n = sorted.size();
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
@@ -72,8 +89,7 @@ std::optional<interval> ratio_interval(std::span<const double> base, std::span<c
     const auto positive = [](double each) { return each > 0 && std::isfinite(each); };
     if (base.empty() || head.empty() || !std::ranges::all_of(base, positive) || !std::ranges::all_of(head, positive))
         return std::nullopt;
-    const std::vector<double> shares = mann_whitney(base.size(), head.size());
-    const auto k = cut(shares.size() / 2, [&](std::size_t i) { return shares[i]; });
+    const auto k = cut_pairs(base.size(), head.size());
     if (!k) return std::nullopt;
     std::vector<double> ratios;
     ratios.reserve(base.size() * head.size());

@@ -51,6 +51,15 @@ TEST(bench_figures, intervals_of_a_ratio) {
     EXPECT_EQ(ratio_interval(std::vector<double>{0, 1, 1, 1}, base), std::nullopt);
 }
 
+TEST(bench_figures, intervals_of_many_values_are_the_same_without_counting_all_orders) {
+    const auto low = [](std::size_t n) {
+        const auto of = ratio_interval(std::vector<double>(n, 1), up_to(static_cast<int>(n)));
+        return of ? of->low / static_cast<double>(n) : 0;
+    };
+    EXPECT_NEAR(low(50), low(51), 0.02);  // the first is exact
+    EXPECT_NEAR(low(1000), 0.475, 0.01) << "half, and less than two standard errors of a U";
+}
+
 TEST(bench_figures, intervals_hold_the_truth_nearly_always) {
     base::random_source random(7);
     int held = 0;
