@@ -83,8 +83,9 @@ awaitable<void> page_server::answer(net::incoming in) {
     const std::string_view host = head.authority.empty() ? net::find_header(head.headers, "host") : head.authority;
     if (!is_local(host)) co_return in.respond(403, headers("text/plain"), "this page is for this machine only\n");
     if (head.method != "GET") co_return in.respond(405, headers("text/plain"), "GET only\n");
-    if (head.path == "/state") co_return co_await stream(std::move(in));
-    const auto found = std::ranges::find(files, head.path, &file::path);
+    const std::string_view path = std::string_view(head.path).substr(0, head.path.find('?'));
+    if (path == "/state") co_return co_await stream(std::move(in));
+    const auto found = std::ranges::find(files, path, &file::path);
     if (found == files.end()) co_return in.respond(404, headers("text/plain"), "no such page\n");
     in.respond(200, headers(found->type), found->text);
 }

@@ -56,6 +56,7 @@ awaitable<void> read_files(scene* s) {
     EXPECT_TRUE(html.starts_with("HTTP/1.1 200")) << html;
     EXPECT_NE(html.find("default-src 'none'"), std::string::npos) << html;
     EXPECT_TRUE((co_await head_of(s, "/page.js", "127.0.0.1")).starts_with("HTTP/1.1 200"));
+    EXPECT_TRUE((co_await head_of(s, "/?from=a-forwarded-port", "127.0.0.1")).starts_with("HTTP/1.1 200"));
     EXPECT_TRUE((co_await head_of(s, "/page.css", "127.0.0.1")).starts_with("HTTP/1.1 200"));
     EXPECT_TRUE((co_await head_of(s, "/etc/passwd", "127.0.0.1")).starts_with("HTTP/1.1 404"));
     EXPECT_TRUE((co_await head_of(s, "/", "evil.example.com")).starts_with("HTTP/1.1 403"))
