@@ -84,6 +84,14 @@ run_tests() {
   summary
 }
 
+# slowest REPORT: the tests that took longest, for who wants shorter runs
+slowest() {
+  [ -e "$1" ] || return 0
+  awk -F '"' '$2 == "name" { name = $4 } $2 == "time" { time = $4 } $2 == "classname" { print time, $4 "." name }' "$1" | sort -rg |
+    awk '{ all += $1; if (NR <= 5) longest = longest (NR == 1 ? "" : ", ") $2 " " int($1 + 0.5) " s" }
+      END { print "    " int(all) " s, the longest: " longest }'
+}
+
 # One API server for the whole run; the launcher stops it whatever happens.
 run_against_apiserver() {
   local bin crds seconds=900
@@ -91,7 +99,8 @@ run_against_apiserver() {
   bin=$(test/controlplane/build.sh base | tail -n 1) || die "the API server could not be built, see above"
   crds=$(test/controlplane/build.sh path | tail -n 1)
   run_suite 'kube-apiserver' timeout -k 20 $seconds "$bin/controlplane" exec --dir build/controlplane --audit --crds "$crds" -- \
-    build/dev/test/integration_test --gtest_brief=1 --gtest_filter="$1"
+    build/dev/test/integration_test --gtest_brief=1 --gtest_filter="$1" --gtest_output=json:build/test-logs/kube-apiserver.json
+  slowest build/test-logs/kube-apiserver.json
 }
 
 summary() {
