@@ -85,8 +85,8 @@ std::string_view version_in(std::string_view line) {
 awaitable<void> watch(canned* of, const kube::resource* what) {
     std::string version;  // the API server closes watches that it finds slow
     for (;;) {
-        auto stream = co_await of->api->watch(
-            *what, "", {.resource_version = version, .send_initial_events = version.empty()});
+        auto stream =
+            co_await of->api->watch(*what, "", {.resource_version = version, .send_initial_events = version.empty()});
         if (!stream) {
             std::fprintf(stderr, "canned: %s\n", stream.error().message.c_str());
             co_return;
@@ -105,8 +105,8 @@ awaitable<void> watch(canned* of, const kube::resource* what) {
             const api::ref meta = event->get({"object", "metadata"});
             std::string ns(meta.get("namespace").as_string()), name(meta.get("name").as_string());
             if (what == &train_jobs)
-                of->tasks.spawn(
-                    "answer", answer(of, std::move(ns), std::move(name), std::string(meta.get("uid").as_string())));
+                of->tasks.spawn("answer",
+                                answer(of, std::move(ns), std::move(name), std::string(meta.get("uid").as_string())));
             else
                 of->tasks.spawn("finish", finish(of, std::move(ns), std::move(name)));
         }
