@@ -1,4 +1,4 @@
-// Files that only their owner may read: written as a whole or not at all, removed when their time is over.
+// Files that only their owner may read: written whole or not at all, removed in time; and claims on who uses a file.
 #pragma once
 
 #include <string>
