@@ -173,6 +173,7 @@ check_swap() {
   must 'and again' "${upgrade[@]}" $chart --reset-then-reuse-values
   must 'and back for the end' "${upgrade[@]}" "$theirs" --reset-then-reuse-values
   must 'the end of it' "$helm" uninstall kubeflow-trainer --no-hooks
+  must 'their definitions go with it' kube wait --for=delete -f deploy/crds --timeout=60s
 }
 # As docs/migrate.md has it.
 keep_subcharts() {
