@@ -31,7 +31,7 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     for (step& s : *steps) {
         if (s.so) continue;
         if (!is_there(*a)) co_return gone();
-        if (auto done = co_await apply(a, std::move(s.object)); !done) co_return done;
+        if (auto done = co_await apply(a, std::move(s)); !done) co_return done;
     }
     co_return base::result<>{};
 }
@@ -99,7 +99,8 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
     return steps;
 }
 
-awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, runtime::object object) {
+awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, step what) {
+    runtime::object& object = what.object;
     const auto begun = stage_timer::clock::now();
     auto answer = co_await api_.apply(a->at(*object.type, object.name), object.json);
     timings_[static_cast<std::size_t>(stage::apply)].observe(stage_timer::clock::now() - begun);
@@ -109,7 +110,11 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, runtime::object
     }
     if (!answer) co_return base::fail(std::move(answer.error()));
     const std::uint64_t version = all_.note(kind_of(*object.type), *answer);
-    if (memories_.contains(a->key)) remember(*a, object, version);
+    if (const auto known = memories_.find(a->key); known != memories_.end()) {
+        remember(*a, object, version);
+        if (what.repairs) known->second.repaired(with_.steady());
+    }
+    if (what.repairs) ++counts_.repairs;
     a->applied_set = a->applied_set || object.type == &names::job_set;
     if (object.type == &names::job_set && !a->set) {
         a->made_set = true;

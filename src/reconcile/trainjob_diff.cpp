@@ -106,9 +106,8 @@ void trainjob_reconciler::diff(attempt& a, std::vector<step>& steps) {
         const auto* const before = memory.find(of, watch::hash_bytes(s.object.name));
         if (before == nullptr || before->sent != watch::hash_bytes(s.object.json)) continue;
         const moment now = with_.steady();
-        if (memory.may_repair(now)) {
-            ++counts_.repairs;
-        } else {
+        s.repairs = memory.may_repair(now);
+        if (!s.repairs) {
             s.so = true;
             a.pause =
                 std::max<std::chrono::nanoseconds>(memory.repairs_since + repair_pause - now, std::chrono::seconds(1));

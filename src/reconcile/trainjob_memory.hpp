@@ -25,7 +25,8 @@ struct child_memory {
     std::uint64_t left = 0;  // its version, or the print of its spec
 };
 
-// Others may undo what we apply. The first repairs are made at once, further ones once in a while.
+// Others may undo what we apply. The first repairs are made at once, further ones once in a while. One that the API
+// server refuses is none: the queue's backoff is for those.
 inline constexpr unsigned repairs_at_once = 5;
 inline constexpr auto repair_pause = std::chrono::minutes(1);
 
@@ -50,15 +51,15 @@ struct job_memory {
         child_memory* const before = find(of, name);
         return before != nullptr ? *before : children.emplace_back(child_memory{.of = of, .name = name});
     }
-    // Whether one more repair may be made now; counts it.
-    [[nodiscard]] bool may_repair(moment now) {
+    [[nodiscard]] bool may_repair(moment now) const {
+        return repairs < repairs_at_once || now - repairs_since >= repair_pause;
+    }
+    void repaired(moment now) {
         if (repairs == 0 || now - repairs_since >= repair_pause) {
             repairs_since = now;
             repairs = 0;
         }
-        if (repairs >= repairs_at_once) return false;
         ++repairs;
-        return true;
     }
 };
 

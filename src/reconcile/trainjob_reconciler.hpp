@@ -72,6 +72,7 @@ class trainjob_reconciler {
     struct step {
         runtime::object object;
         bool so = false;
+        bool repairs = false;  // what others have undone
     };
     using compiled = runtime_cache::compiled;
 
@@ -95,7 +96,7 @@ class trainjob_reconciler {
     [[nodiscard]] bool had_set(const attempt& a) const;
     [[nodiscard]] bool is_there(const attempt& a) const;
     [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
-    [[nodiscard]] awaitable<base::result<>> apply(attempt* a, runtime::object object);
+    [[nodiscard]] awaitable<base::result<>> apply(attempt* a, step what);
     [[nodiscard]] awaitable<base::result<std::string>> keep_templates(attempt* a, const runtime::object* wanted,
                                                                       base::error why);
     [[nodiscard]] awaitable<base::result<bool>> wants_children_still(attempt* a);

@@ -347,6 +347,20 @@ TEST_F(trainjob_reconciler_test, drift_is_repaired_once_and_not_fought_over) {
     EXPECT_THAT(w.objects[hostfile], HasSubstr("job-node-0-0"));
 }
 
+TEST_F(trainjob_reconciler_test, repairs_that_are_refused_do_not_make_the_next_one_wait) {
+    begin(torch_runtime);
+    base::error forbidden = base::make_error(base::errc::status, "403, its definition is going");
+    forbidden.http_status = 403;
+    w.refusals["apply JobSet ns/job"] = forbidden;
+    w.erase(set);
+    w.deliver();
+    for (unsigned i = 0; i < 3 * repairs_at_once; ++i) EXPECT_EQ(w.run_job().kind, outcome::what::failed);
+    w.refusals.clear();
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_TRUE(w.objects.contains(set));
+    EXPECT_EQ(w.reconciler->counts().repairs, 1U);
+}
+
 TEST_F(trainjob_reconciler_test, a_child_that_was_deleted_while_nobody_looked_is_made_again) {
     begin(mpi_runtime);
     w.erase(hostfile);
