@@ -10,13 +10,21 @@ pick_compiler() {
 }
 
 # build_preset PRESET [targets…]: leaves build/PRESET, with the compiler from CXX.
-build_preset() {
-  local preset=$1
-  shift
+build_preset() { build_into "build/$1" "$@"; }
+
+# build_into DIRECTORY PRESET [-DOPTION=VALUE…] [targets…]: one at a time, as two stages of CI may want the same.
+build_into() {
+  local directory=$1 preset=$2 options=()
+  shift 2
+  while [[ ${1:-} = -D* ]]; do options+=("$1") && shift; done
   pick_compiler
-  quietly "build/$preset.configure.log" cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache
-  say "building $preset"
-  NINJA_STATUS='[%f/%t %es] ' ninja -C "build/$preset" -j "$jobs" "$@" | show_progress
+  mkdir -p build
+  {
+    flock 9
+    quietly "$directory.configure.log" cmake --preset "$preset" -B "$directory" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${options[@]}"
+    say "building ${directory#build/}"
+    NINJA_STATUS='[%f/%t %es] ' ninja -C "$directory" -j "$jobs" "$@" | show_progress
+  } 9>"$directory.lock"
 }
 
 # A terminal sees one moving line, a log a line now and then; errors are shown whole.
