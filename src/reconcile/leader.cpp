@@ -19,6 +19,8 @@ using clock = std::chrono::steady_clock;
 constexpr kube::resource leases{api::names::lease.group, api::names::lease.version, api::names::lease.plural,
                                 api::names::lease.kind};
 
+constexpr std::chrono::minutes same_trouble_again{1};
+
 wall_micros wall_now() { return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()); }
 
 }  // namespace
@@ -146,6 +148,7 @@ base::result<lease_record> leader::understand(std::string body) {
     out.transitions = seen->transitions;
     out.resource_version = seen->meta.resource_version;
     document_ = std::move(body);
+    trouble_.clear();
     if (out.holder != known_holder_) {
         known_holder_ = out.holder;
         log_.info("the lease has a holder", {{"lease", options_.name}, {"holder", known_holder_}});
@@ -155,6 +158,11 @@ base::result<lease_record> leader::understand(std::string body) {
 
 void leader::failed(const base::error& why) {
     ++failures_;
+    // It is tried every few seconds, for as long as a right is missing.
+    const moment now = clock::now();
+    if (why.message == trouble_ && now - told_ < same_trouble_again) return;
+    trouble_ = why.message;
+    told_ = now;
     log_.warn("the lease cannot be read or written", {{"lease", options_.name}, {"error", why.message}});
 }
 

@@ -78,6 +78,8 @@ class leader {
     kube::sleepers waiting_;
     std::string document_;  // the Lease as it was seen last: what others keep in it stays
     std::string known_holder_;
+    std::string trouble_;  // told last, at
+    moment told_{};
     std::uint64_t failures_ = 0;
     bool announced_ = false;  // that we lead
     bool stopping_ = false;
