@@ -42,7 +42,8 @@ std::string to_text(const findings& all) {
 }
 
 std::string to_json(const findings& all) {
-    std::string out = fmt::format(R"({{"problems": {}, "findings": [)", count(all, verdict::problem));
+    std::string out = fmt::format(R"({{"problems": {}, "unknown": {}, "findings": [)", count(all, verdict::problem),
+                                  count(all, verdict::unknown));
     for (const finding& each : all) {
         out += out.back() == '[' ? "\n" : ",\n";
         out += fmt::format(R"(  {{"verdict": "{}", "area": "{}", "what": )", name_of(each.how), each.area);

@@ -27,7 +27,7 @@ using findings = std::vector<finding>;
 
 // A line for each, its remedy below, then a line of sums.
 [[nodiscard]] std::string to_text(const findings& all);
-// {"problems": 1, "findings": [{"verdict": …, "area": …, "what": …, "remedy": …}]}
+// {"problems": 1, "unknown": 0, "findings": [{"verdict": …, "area": …, "what": …, "remedy": …}]}
 [[nodiscard]] std::string to_json(const findings& all);
 // 1 if there is a problem, else 0.
 [[nodiscard]] int exit_code(const findings& all);
