@@ -192,6 +192,19 @@ check_swap_of_parts() {
   must 'the definitions stay' kube get crd trainjobs.trainer.kubeflow.org
   must 'the end of it' "$helm" uninstall kubeflow-trainer --no-hooks
 }
+
+# Another chart's release, whose own Deployments are not ours to judge.
+check_dependency() {
+  local umbrella="$work/umbrella" release=(kubeflow-trainer "$work/umbrella" --no-hooks --set cotrain.crds.enabled=false)
+  mkdir -p "$umbrella/charts" "$umbrella/templates"
+  cp -rL $chart "$umbrella/charts/cotrain"
+  echo '{apiVersion: v2, name: umbrella, version: 0.1.0}' >"$umbrella/Chart.yaml"
+  kube create deployment other --image=registry.example.com/other -n $namespace --dry-run=client -o yaml >"$umbrella/templates/other.yaml"
+  must 'a chart that has ours as a dependency' "$helm" install "${release[@]}"
+  must 'its upgrade' "$helm" upgrade "${release[@]}" --set cotrain.manager.replicas=2
+  must 'what is its own' kube get deployment other -n $namespace
+  must 'the end of it' "$helm" uninstall kubeflow-trainer --no-hooks
+}
 operator_selector() { kube get deployment kubeflow-trainer-controller-manager -n $namespace -o 'jsonpath={.spec.selector}'; }
 
 # The overlays on the same cluster, where the chart has been.
@@ -211,5 +224,6 @@ check_release >&2
 check_operator >&2
 check_swap >&2
 check_swap_of_parts >&2
+check_dependency >&2
 check_overlays >&2
 printf 'test/deploy: %s checks passed\n' "$checks"
