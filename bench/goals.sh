@@ -9,7 +9,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 . tools/dev/median.sh
 case $mode in
   --quick) pairs=40 requests=50000 starts=20 repetitions=6 burst=500 open=5s k_jobs=300 k_pairs=12 k_open=10s least=0.1s scale=10000 ;;
-  --full) pairs=60 requests=200000 starts=60 repetitions=10 burst=2000 open=30s k_jobs=1000 k_pairs=20 k_open=60s least=1s scale=100000 ;;
+  --full) pairs=60 requests=200000 starts=60 repetitions=10 burst=2000 open=30s k_jobs=400 k_pairs=50 k_open=60s least=1s scale=100000 ;;
   *) echo "goals: unknown option '$mode'; there are --quick and --full" >&2; exit 2 ;;
 esac
 program=$build/cotrain work=$(mktemp -d) began=$SECONDS
@@ -75,7 +75,7 @@ row 12 'hostfile of 1M hosts, warm buffer' '<= 12 ms' "$(ratio "$time" 1e6) ms" 
 share=$(ratio "$(column endpoints_bench hostfile_into_fresh_memory/1000000 4)" "$(column endpoints_bench memcpy_of_hostfile_into_fresh_memory/1000000 4)")
 row 12 'hostfile of 1M hosts, fresh memory, beside memcpy' '<= 1.3' "$share" "$(holds "$share" '<=' 1.3)"
 time=$(column plan_bench plan_torch/8 4)
-row 5 'plan of an 8-node Torch job (the part of goal 5 that a bench times: no decoding, no TLS)' '<= 25 us' "$(ratio "$time" 1000) us" "$(holds "$time" '<=' 25000)"
+row 5 'the part of it that plans' – "$(ratio "$time" 1000) us" –
 made=$(column reconcile_bench reconcile_unchanged 11) # fails on any request
 row 4 'reconcile without change, running Torch job: allocations (and no request)' 0 "$made" "$(holds "$made" '<=' 0)"
 if command -v valgrind >/dev/null; then
@@ -118,6 +118,23 @@ row 1 'TrainJobs/s on F beside a responder without logic (the ceiling of server 
 extra=$(awk -v a="$(of "$work/open" cotrain p50_ms)" -v b="$(of "$work/open" canned p50_ms)" 'BEGIN { printf "%.3f", a - b }')
 row 6 'create -> JobSet on F at 100/s, p50 above the canned responder' '<= 0.1 ms' "$extra ms" "$(holds "$extra" '<=' 0.1)"
 row 3 'requests of a Torch job to Complete on F (2 applies, a patch for each distinct status)' '2 + patches' "$(of "$work/life" cotrain requests_per_job)" "$(awk '/"name":"/ { inside = /"name":"cotrain"/ } inside && /"get / { bad = 1 } END { exit bad }' "$work/life" && echo met || echo MISSED)"
+
+say 'from an event to its apply'
+# spans LOAD…: of 8-node jobs, 50th and 99th percentile in microseconds: from event to first apply, from its answer to the JobSet's
+spans() {
+  rm -f "$work"/clock.*
+  LD_PRELOAD=$build/bench/tls_clock_preload.so TLS_CLOCK=$work/clock bench --nodes 8 --script never "$@"
+  for each in 1 2; do  # each process begins with jobs that do not count
+    awk -v k=$each 'FNR > 51 && NF >= k { print $k }' "$work"/clock.* | sort -g |
+      awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)], v[int(NR * 0.99)] }'
+  done | xargs
+}
+for each in 'one job at a time: --rate burst --in-flight 1 --jobs 2000' "100 jobs a second: --rate 100 --duration $open"; do
+  found=($(spans ${each#*:}))
+  row 5 "8-node Torch job, decrypted event -> bytes of its first apply handed to TLS, ${each%%:*}, p50" '<= 25 us' "${found[0]} us" "$(holds "${found[0]}" '<=' 25)"
+  row 5 'the same, p99' '<= 80 us' "${found[1]} us" "$(holds "${found[1]}" '<=' 80)"
+  row 5 "its answer -> bytes of the JobSet's apply, p50, p99" – "${found[2]} us, ${found[3]} us" –
+done
 
 say 'starts'
 # begin_often PROGRAM WHAT: F and the operator are both that program.
