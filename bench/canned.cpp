@@ -28,16 +28,26 @@ constexpr kube::resource runtimes{"trainer.kubeflow.org", "v1alpha1", "trainingr
 constexpr std::string_view owner_text =
     R"("ownerReferences":[{{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"{0}","uid":"{1}",)"
     R"("controller":true,"blockOwnerDeletion":true}}])";
+// What the operator sends for a job of `cotrain bench`, but for a line or two of the runtime's metadata.
 constexpr std::string_view snapshot_text =
-    R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{0}-runtime-snapshot",{2}}},"data":{{"runtime":"{3}"}}}})";
+    R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{0}-runtime-snapshot","namespace":"{3}",{2}})"
+    R"(},"data":{{"runtime":"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata:\n  lab)"
+    R"(els:\n    trainer.kubeflow.org/framework: torch\n  name: rt\n  namespace: default\nspec:\n  mlPolicy:\n )"
+    R"(   numNodes: 1\n    torch: {{}}\n  template:\n    spec:\n      replicatedJobs:\n      - groupName: defau)"
+    R"(lt\n        name: node\n        replicas: 1\n        template:\n          metadata:\n            labels:)"
+    R"(\n              trainer.kubeflow.org/trainjob-ancestor-step: trainer\n          spec:\n            templ)"
+    R"(ate:\n              spec:\n                containers:\n                - image: registry.example.com/te)"
+    R"(am/train:v1\n                  name: node\n"}}}})";
 constexpr std::string_view job_set_text =
-    R"({{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{{"name":"{0}",{2}}},"spec":{{"replicatedJobs":)"
-    R"([{{"name":"node","replicas":1,"template":{{"metadata":{{"labels":{{"trainer.kubeflow.org/trainjob-ancestor-step":)"
-    R"("trainer"}}}},"spec":{{"completions":4,"parallelism":4,"template":{{"spec":{{"containers":[{{"name":"node","image":)"
-    R"("registry.example.com/team/train:v1","command":["torchrun","train.py"],"env":[{{"name":"PET_NNODES","value":"4"}},)"
-    R"({{"name":"PET_NPROC_PER_NODE","value":"auto"}},{{"name":"PET_NODE_RANK","valueFrom":{{"fieldRef":{{"fieldPath":)"
-    R"("metadata.annotations['batch.kubernetes.io/job-completion-index']"}}}}}},{{"name":"PET_MASTER_ADDR","value":)"
-    R"("{0}-node-0-0.{0}"}},{{"name":"PET_MASTER_PORT","value":"29500"}}]}}]}}}}}}}}}}]}}}})";
+    R"({{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{{"name":"{0}","namespace":"{3}",{2)"
+    R"(}}},"spec":{{"replicatedJobs":[{{"name":"node","template":{{"metadata":{{"labels":{{"trainer.kubeflow.or)"
+    R"(g/trainjob-ancestor-step":"trainer"}}}},"spec":{{"template":{{"spec":{{"containers":[{{"name":"node","im)"
+    R"(age":"registry.example.com/team/train:v1","env":[{{"name":"PET_NNODES","value":"4"}},{{"name":"PET_NPROC)"
+    R"(_PER_NODE","value":"1"}},{{"name":"PET_NODE_RANK","valueFrom":{{"fieldRef":{{"fieldPath":"metadata.annot)"
+    R"(ations['batch.kubernetes.io/job-completion-index']"}}}}}},{{"name":"PET_MASTER_ADDR","value":"{0}-node-0)"
+    R"(-0.{0}"}},{{"name":"PET_MASTER_PORT","value":"29500"}}],"ports":[{{"containerPort":29500}}],"command":[")"
+    R"(torchrun","train.py"]}}]}}}},"parallelism":4,"completions":4}}}},"groupName":"default","replicas":1}}],")"
+    R"(suspend":false}}}})";
 
 constexpr std::string_view status_text =
     R"({"status":{"conditions":[{"type":"Complete","status":"True","reason":"AllJobsCompleted","message":"jobset completed )"
@@ -52,13 +62,13 @@ struct canned {
 };
 
 awaitable<void> answer(canned* of, std::string ns, std::string name, std::string uid) {
-    const std::string owner = fmt::format(owner_text, name, uid), filler(900, 'x');
+    const std::string owner = fmt::format(owner_text, name, uid);
     const kube::write_options as{.field_manager = "trainer"};
     const std::string snapshot_name = name + "-runtime-snapshot";
     auto done = co_await of->api->apply(config_maps, {ns, snapshot_name},
-                                        fmt::format(snapshot_text, name, uid, owner, filler), true, as);
+                                        fmt::format(snapshot_text, name, uid, owner, ns), true, as);
     if (done)
-        done = co_await of->api->apply(job_sets, {ns, name}, fmt::format(job_set_text, name, uid, owner), true, as);
+        done = co_await of->api->apply(job_sets, {ns, name}, fmt::format(job_set_text, name, uid, owner, ns), true, as);
     if (!done) std::fprintf(stderr, "canned: %s\n", done.error().message.c_str());
 }
 
