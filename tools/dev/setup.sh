@@ -64,7 +64,7 @@ need() {
 }
 
 setup_all() {
-  need build test bench check page
+  need build test bench check page e2e image
   say "everything is there"
 }
 
