@@ -28,7 +28,8 @@ constexpr kube::resource runtimes{"trainer.kubeflow.org", "v1alpha1", "trainingr
 constexpr std::string_view owner_text =
     R"("ownerReferences":[{{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"{0}","uid":"{1}",)"
     R"("controller":true,"blockOwnerDeletion":true}}])";
-// What the operator sends for a job of `cotrain bench`, but for a line or two of the runtime's metadata.
+// What the operator sends for a job of `cotrain bench` without --nodes, but for a line or two of the runtime's
+// metadata.
 constexpr std::string_view snapshot_text =
     R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"{0}-runtime-snapshot","namespace":"{3}",{2}})"
     R"(},"data":{{"runtime":"apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainingRuntime\nmetadata:\n  lab)"

@@ -243,6 +243,8 @@ TEST(doctor, prints_for_people_and_for_scripts) {
     const auto document = api::parse_json(memory, json);
     ASSERT_TRUE(document) << json;
     EXPECT_EQ(document->get("problems").as_int(), 1);
+    EXPECT_EQ(document->get("unknown").as_int(), 0);
+    EXPECT_TRUE(to_json({{.how = verdict::unknown, .area = "lease", .what = "403"}}).contains(R"("unknown": 1)"));
     EXPECT_EQ(document->get("findings").at(1).get("what").as_string(), "two lines \"quoted\"");
     EXPECT_EQ(document->get("findings").at(1).get("remedy").as_string(), "look");
     EXPECT_EQ(exit_code(all), 1);
