@@ -23,8 +23,22 @@ build_into() {
     flock 9
     quietly "$directory.configure.log" cmake --preset "$preset" -B "$directory" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${options[@]}"
     say "building ${directory#build/}"
+    precompile "$directory"
     NINJA_STATUS='[%f/%t %es] ' ninja -C "$directory" -j "$jobs" "$@" | show_progress
   } 9>"$directory.lock"
+}
+
+# Clang's precompiled headers name the files they were made of by absolute path, and are refused where one is gone: each
+# tree makes its own. What was compiled with them is every clone's all the same: a sum of those files stands for them.
+precompile() {
+  local each made
+  mapfile -t made < <(ninja -C "$1" -t targets all | sed -n 's/\.pch: CXX_COMPILER.*/.pch/p')
+  [ ${#made[@]} -gt 0 ] || return 0
+  export CCACHE_PCH_EXTSUM=1
+  CCACHE_DISABLE=1 ninja -C "$1" -j "$jobs" --quiet "${made[@]}"
+  for each in "${made[@]}"; do
+    (cd "$1" && ninja -t deps "$each" | sed -n 's/^ \+//p' | xargs -d '\n' cat | sha256sum >"$each.sum")
+  done
 }
 
 # A terminal sees one moving line, a log a line now and then; errors are shown whole.
