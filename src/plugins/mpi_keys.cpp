@@ -1,17 +1,13 @@
 // P-521 keys by OpenSSL, written as SEC1 PEM and as a line for authorized_keys (RFC 5915, RFC 5656).
 #include "plugins/mpi_keys.hpp"
 
-#include <openssl/bio.h>
 #include <openssl/bn.h>
-#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
-#include <openssl/evp.h>
 #include <openssl/obj_mac.h>
-#include <openssl/param_build.h>
-#include <openssl/pem.h>
 #include <openssl/rand.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -37,22 +33,33 @@ using number = owned<BIGNUM, BN_clear_free>;
 using group = owned<EC_GROUP, EC_GROUP_free>;
 using point = owned<EC_POINT, EC_POINT_free>;
 using context = owned<BN_CTX, BN_CTX_free>;
-using bio = owned<BIO, BIO_free_all>;
-using pkey = owned<EVP_PKEY, EVP_PKEY_free>;
-using pkey_context = owned<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
-using param_builder = owned<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free>;
-using params = owned<OSSL_PARAM, OSSL_PARAM_free>;
 
 constexpr std::string_view key_type = "ecdsa-sha2-nistp521";
 constexpr std::string_view curve_name = "nistp521";
 // 64 bits more than the order has, so that the remainder is as good as uniform (FIPS 186-5, A.2.1).
 constexpr std::size_t seed_bytes = 66 + 8;
-constexpr std::size_t point_bytes = 1 + 2 * 66;  // uncompressed
+constexpr std::size_t number_bytes = 66;
+constexpr std::size_t point_bytes = 1 + 2 * number_bytes;  // uncompressed
+
+// ECPrivateKey (RFC 5915) in DER: all of it but the two numbers is the same for every key of this curve.
+constexpr std::array<unsigned char, 8> before_private{0x30, 0x81, 0xdc, 0x02, 0x01, 0x01, 0x04, number_bytes};
+constexpr std::array<unsigned char, 16> before_public{
+    0xa0, 0x07, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23,                // secp521r1, 1.3.132.0.35
+    0xa1, 0x81, 0x89, 0x03, 0x81, 1 + point_bytes, 0x00};                // a bit string without unused bits
+constexpr std::size_t pem_width = 64;
+constexpr std::size_t der_bytes = before_private.size() + number_bytes + before_public.size() + point_bytes;
+static_assert(before_private[2] == der_bytes - 3 && before_public[11] == point_bytes + 4);
 
 using public_point = std::array<unsigned char, point_bytes>;
 
 std::unexpected<base::error> failed(const char* step) {
     return base::fail(base::errc::internal, std::string("make an ssh key: OpenSSL: ") + step);
+}
+
+// Made once: that takes longer than all but the public point of a key.
+const EC_GROUP* p521() {
+    static const group curve(EC_GROUP_new_by_curve_name(NID_secp521r1));
+    return curve.get();
 }
 
 // 1 + seed mod (order − 1)
@@ -71,31 +78,20 @@ bool make_public(const EC_GROUP* curve, const BIGNUM* d, BN_CTX* ctx, public_poi
     return EC_POINT_point2oct(curve, q.get(), POINT_CONVERSION_UNCOMPRESSED, out.data(), out.size(), ctx) == out.size();
 }
 
-pkey assemble(const BIGNUM* d, const public_point& q) {
-    const param_builder build(OSSL_PARAM_BLD_new());
-    if (!build) return nullptr;
-    const bool pushed =
-        OSSL_PARAM_BLD_push_utf8_string(build.get(), OSSL_PKEY_PARAM_GROUP_NAME, SN_secp521r1, 0) == 1 &&
-        OSSL_PARAM_BLD_push_BN(build.get(), OSSL_PKEY_PARAM_PRIV_KEY, d) == 1 &&
-        OSSL_PARAM_BLD_push_octet_string(build.get(), OSSL_PKEY_PARAM_PUB_KEY, q.data(), q.size()) == 1;
-    const params list(pushed ? OSSL_PARAM_BLD_to_param(build.get()) : nullptr);
-    const pkey_context ctx(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
-    EVP_PKEY* made = nullptr;
-    if (!list || !ctx || EVP_PKEY_fromdata_init(ctx.get()) != 1 ||
-        EVP_PKEY_fromdata(ctx.get(), &made, EVP_PKEY_KEYPAIR, list.get()) != 1) {
-        return nullptr;
-    }
-    return pkey(made);
-}
-
-std::string to_pem(EVP_PKEY* key) {
-    const bio out(BIO_new(BIO_s_secmem()));
-    if (!out || PEM_write_bio_PrivateKey_traditional(out.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
-        return {};
-    }
-    char* data = nullptr;
-    const long bytes = BIO_get_mem_data(out.get(), &data);
-    return bytes > 0 ? std::string(data, static_cast<std::size_t>(bytes)) : std::string{};
+// Empty if the number does not fit. What it was made from is wiped.
+std::string to_pem(const BIGNUM* d, const public_point& q) {
+    std::array<unsigned char, der_bytes> der{};
+    auto* at = std::ranges::copy(before_private, der.data()).out;
+    if (BN_bn2binpad(d, at, number_bytes) != number_bytes) return {};
+    at = std::ranges::copy(before_public, at + number_bytes).out;
+    std::ranges::copy(q, at);
+    std::string text = base64({reinterpret_cast<const char*>(der.data()), der.size()});
+    OPENSSL_cleanse(der.data(), der.size());
+    std::string pem = "-----BEGIN EC PRIVATE KEY-----\n";
+    pem.reserve(text.size() + 80);
+    for (std::size_t line = 0; line < text.size(); line += pem_width) pem.append(text, line, pem_width).append("\n");
+    OPENSSL_cleanse(text.data(), text.size());
+    return pem.append("-----END EC PRIVATE KEY-----\n");
 }
 
 void append_field(std::string& blob, std::string_view field) {
@@ -121,16 +117,14 @@ byte_source system_bytes() {
 base::result<runtime::ssh_key> make_ssh_key(const byte_source& random) {
     std::array<unsigned char, seed_bytes> seed{};
     if (!random(seed)) return failed("no random bytes");
-    const group curve(EC_GROUP_new_by_curve_name(NID_secp521r1));
+    const EC_GROUP* const curve = p521();
     const context ctx(BN_CTX_secure_new());
-    if (!curve || !ctx) return failed("no P-521");
-    const number d = private_number(seed, curve.get(), ctx.get());
+    if (curve == nullptr || !ctx) return failed("no P-521");
+    const number d = private_number(seed, curve, ctx.get());
     OPENSSL_cleanse(seed.data(), seed.size());
     public_point q{};
-    if (!d || !make_public(curve.get(), d.get(), ctx.get(), q)) return failed("no public point");
-    const pkey key = assemble(d.get(), q);
-    if (!key) return failed("no key");
-    runtime::ssh_key pair{to_pem(key.get()), to_line(q)};
+    if (!d || !make_public(curve, d.get(), ctx.get(), q)) return failed("no public point");
+    runtime::ssh_key pair{to_pem(d.get(), q), to_line(q)};
     if (pair.private_pem.empty()) return failed("no PEM");
     return pair;
 }

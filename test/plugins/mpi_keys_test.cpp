@@ -2,11 +2,15 @@
 #include "plugins/mpi_keys.hpp"
 
 #include <gtest/gtest.h>
+#include <openssl/bio.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <string>
 
 #include "plugins/encode.hpp"
@@ -60,6 +64,25 @@ TEST(mpi_keys, even_extreme_bytes_make_keys) {
         ASSERT_TRUE(key) << key.error().message;
         EXPECT_TRUE(key->private_pem.starts_with("-----BEGIN EC PRIVATE KEY-----\n"));
         EXPECT_TRUE(key->private_pem.ends_with("-----END EC PRIVATE KEY-----\n"));
+    }
+}
+
+// Small numbers keep their leading zeros: the text is always of the same form.
+TEST(mpi_keys, are_written_as_openssl_writes_them) {
+    for (const unsigned char value : {0x00, 0x07, 0xff}) {
+        const auto key = make_ssh_key(all(value));
+        ASSERT_TRUE(key) << key.error().message;
+        const std::unique_ptr<BIO, decltype(&BIO_free_all)> in(BIO_new_mem_buf(key->private_pem.data(), -1),
+                                                               BIO_free_all);
+        const std::unique_ptr<EVP_PKEY, decltype(&EVP_PKEY_free)> read(
+            PEM_read_bio_PrivateKey(in.get(), nullptr, nullptr, nullptr), EVP_PKEY_free);
+        ASSERT_NE(read, nullptr);
+        const std::unique_ptr<BIO, decltype(&BIO_free_all)> out(BIO_new(BIO_s_mem()), BIO_free_all);
+        ASSERT_EQ(PEM_write_bio_PrivateKey_traditional(out.get(), read.get(), nullptr, nullptr, 0, nullptr, nullptr),
+                  1);
+        char* text = nullptr;
+        const long bytes = BIO_get_mem_data(out.get(), &text);
+        EXPECT_EQ(std::string(text, static_cast<std::size_t>(bytes)), key->private_pem);
     }
 }
 
