@@ -6,6 +6,8 @@
 #include <new>
 #include <stdexcept>
 
+#include "api/text_scan.hpp"
+
 namespace cotrain::api {
 
 namespace {
@@ -43,6 +45,21 @@ ref copy_top(arena& memory, ref document) {
 }
 
 bool owned_by(const arena& memory, ref document) { return document.body()->owner == &memory; }
+
+// The item whose members `keys` equal those of `wanted`; mostly there is one key, a text.
+std::optional<std::size_t> index_like(ref list, std::initializer_list<std::string_view> keys, ref wanted) {
+    if (keys.size() == 1) {
+        if (const ref text = wanted.get(*keys.begin()); text.is_string()) {
+            return list.index_by(*keys.begin(), text.text());
+        }
+    }
+    const auto items = list.items();
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const auto equals = [&](std::string_view key) { return equal(items[i].get(key), wanted.get(key)); };
+        if (items[i].is_object() && std::ranges::all_of(keys, equals)) return i;
+    }
+    return std::nullopt;
+}
 
 // What goes into `body`.
 ref accept(arena& memory, const value& v, const detail::container* body) {
@@ -105,7 +122,7 @@ editor editor::open(ref& slot) const {
 ref* editor::find(std::string_view key) const {
     auto* const list = static_cast<member*>(body_->slots);
     for (std::uint32_t i = 0; i < body_->size; ++i) {
-        if (list[i].key() == key) return &list[i].value;
+        if (same_text(list[i].key(), key)) return &list[i].value;
     }
     return nullptr;
 }
@@ -129,37 +146,37 @@ editor editor::child(std::initializer_list<std::string_view> path) {
     return at;
 }
 
-editor editor::ensure(std::string_view key, kind wanted) {
+editor editor::ensure(word key, kind wanted) {
     check(kind::object);
-    if (ref* const slot = find(key); slot != nullptr && slot->type() == wanted) return open(*slot);
+    if (ref* const slot = find(key.text()); slot != nullptr && slot->type() == wanted) return open(*slot);
     editor made(*memory_, wanted, new_container(*memory_, wanted, slack));
     set(key, made);
     return made;
 }
 
-editor editor::ensure_object(std::string_view key) { return ensure(key, kind::object); }
-editor editor::ensure_array(std::string_view key) { return ensure(key, kind::array); }
+editor editor::ensure_object(word key) { return ensure(key, kind::object); }
+editor editor::ensure_array(word key) { return ensure(key, kind::array); }
 
-editor editor::ensure_object(std::initializer_list<std::string_view> path) {
+editor editor::ensure_object(std::initializer_list<word> path) {
     editor at = *this;
-    for (const std::string_view key : path) at = at.ensure_object(key);
+    for (const word key : path) at = at.ensure_object(key);
     return at;
 }
 
-editor& editor::set(std::string_view key, const value& v) {
+editor& editor::set(word key, const value& v) {
     check(kind::object);
     const ref stored = accept(*memory_, v, body_);
-    if (ref* const slot = find(key); slot != nullptr) {
+    if (ref* const slot = find(key.text()); slot != nullptr) {
         *slot = stored;
         return *this;
     }
     grow(body_->size + 1UL);
-    new (static_cast<member*>(body_->slots) + body_->size) member{ref::make_string(memory_->copy(key)), stored};
+    new (static_cast<member*>(body_->slots) + body_->size) member{key.store(*memory_), stored};
     ++body_->size;
     return *this;
 }
 
-editor& editor::set_default(std::string_view key, const value& v) { return get(key).is_unset() ? set(key, v) : *this; }
+editor& editor::set_default(word key, const value& v) { return get(key.text()).is_unset() ? set(key, v) : *this; }
 
 bool editor::remove(std::string_view key) {
     check(kind::object);
@@ -225,8 +242,8 @@ editor editor::entry(std::string_view key, std::string_view text) {
     return index ? child(*index) : editor{};
 }
 
-editor editor::ensure_entry(std::string_view key, std::string_view text) {
-    if (editor found = entry(key, text)) return found;
+editor editor::ensure_entry(word key, std::string_view text) {
+    if (editor found = entry(key.text(), text)) return found;
     check(kind::array);
     editor made = append_object();
     made.set(key, text);
@@ -236,17 +253,12 @@ editor editor::ensure_entry(std::string_view key, std::string_view text) {
 void editor::upsert_by(std::initializer_list<std::string_view> keys, const value& item) {
     check(kind::array);
     const ref stored = accept(*memory_, item, body_);
-    const auto alike = [&](ref other) {
-        return other.is_object() &&
-               std::ranges::all_of(keys, [&](std::string_view key) { return equal(other.get(key), stored.get(key)); });
-    };
-    const auto list = view().items();
-    const auto found = std::ranges::find_if(list, alike);
-    if (found == list.end()) {
+    const auto index = index_like(view(), keys, stored);
+    if (!index) {
         grow(body_->size + 1UL);
         static_cast<ref*>(body_->slots)[body_->size++] = stored;
     } else {
-        static_cast<ref*>(body_->slots)[found - list.begin()] = stored;
+        static_cast<ref*>(body_->slots)[*index] = stored;
     }
 }
 

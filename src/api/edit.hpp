@@ -12,16 +12,55 @@ namespace cotrain::api {
 
 class editor;
 
-// What can be stored: scalars (text is copied into the arena), and documents (shared, not copied; they must live as
-// long as the arena they are stored in).
+// Text that the program itself holds, like most names of members: it lives as long as any document and needs no
+// escaping, which is checked when the program is compiled, so that it is stored as it is. Any other text is copied.
+class word {
+   public:
+    template <class T>
+        requires std::convertible_to<const T&, std::string_view>
+    consteval word(const T& text) : text_(text), constant_(true) {  // NOLINT(google-explicit-constructor)
+        for (const char c : text_) {
+            if (c < 0x20 || c == '"' || c == '\\') throw "this text needs escaping: word::copied()";
+        }
+    }
+    // Other text that lives as long and needs no escaping, on the caller's word.
+    [[nodiscard]] static word lasting(std::string_view text) { return {text, true}; }
+    [[nodiscard]] static word copied(std::string_view text) { return {text, false}; }
+
+    [[nodiscard]] constexpr std::string_view text() const { return text_; }
+    [[nodiscard]] constexpr bool constant() const { return constant_; }
+    [[nodiscard]] ref store(arena& memory) const {
+        return constant_ ? ref::make_plain_string(text_) : ref::make_string(memory.copy(text_));
+    }
+
+   private:
+    constexpr word(std::string_view text, bool constant) : text_(text), constant_(constant) {}
+
+    std::string_view text_;
+    bool constant_;
+};
+
+// Text that is not known before the program runs.
+template <class T>
+concept running_text =
+    std::same_as<T, std::string_view> || std::same_as<T, std::string> || std::same_as<T, const char*>;
+
+// What can be stored: scalars (text that is no word is copied into the arena), and documents (shared, not copied; they
+// must live as long as the arena they are stored in).
 class value {
    public:
-    value(ref document) : ref_(document) {}                              // NOLINT(google-explicit-constructor)
-    value(editor document);                                              // NOLINT(google-explicit-constructor)
-    value(std::nullptr_t) : ref_(ref::make_null()) {}                    // NOLINT(google-explicit-constructor)
-    value(std::string_view text) : text_(text), form_(form::text) {}     // NOLINT(google-explicit-constructor)
-    value(const std::string& text) : text_(text), form_(form::text) {}   // NOLINT(google-explicit-constructor)
-    value(const char* text) : text_(text), form_(form::text) {}          // NOLINT(google-explicit-constructor)
+    value(ref document) : ref_(document) {}                             // NOLINT(google-explicit-constructor)
+    value(editor document);                                             // NOLINT(google-explicit-constructor)
+    value(std::nullptr_t) : ref_(ref::make_null()) {}                   // NOLINT(google-explicit-constructor)
+    value(std::string_view text) : text_(text), form_(form::text) {}    // NOLINT(google-explicit-constructor)
+    value(const std::string& text) : text_(text), form_(form::text) {}  // NOLINT(google-explicit-constructor)
+    value(const std::same_as<const char*> auto& text) : text_(text), form_(form::text) {}  // NOLINT
+    constexpr value(word text)  // NOLINT(google-explicit-constructor)
+        : ref_(text.constant() ? ref::make_plain_string(text.text()) : ref{}),
+          text_(text.text()),
+          form_(text.constant() ? form::document : form::text) {}
+    template <std::size_t N>
+    consteval value(const char (&text)[N]) : value(word(text)) {}        // NOLINT(google-explicit-constructor)
     value(std::same_as<bool> auto flag) : ref_(ref::make_bool(flag)) {}  // NOLINT(google-explicit-constructor)
     template <std::integral T>
         requires(!std::same_as<T, bool>)
@@ -69,14 +108,17 @@ class editor {
     [[nodiscard]] editor child(std::size_t index);
     [[nodiscard]] editor child(std::initializer_list<std::string_view> path);
     // The same, made where it is missing; a value of another kind is replaced.
-    editor ensure_object(std::string_view key);
-    editor ensure_array(std::string_view key);
-    editor ensure_object(std::initializer_list<std::string_view> path);
+    editor ensure_object(word key);
+    editor ensure_object(const running_text auto& key) { return ensure_object(word::copied(key)); }
+    editor ensure_array(word key);
+    editor ensure_array(const running_text auto& key) { return ensure_array(word::copied(key)); }
+    editor ensure_object(std::initializer_list<word> path);
 
     // Objects. set() keeps the place of a member that exists, else appends.
-    editor& set(std::string_view key, const value& v);
+    editor& set(word key, const value& v);
+    editor& set(const running_text auto& key, const value& v) { return set(word::copied(key), v); }
     // Only where the member is absent or null.
-    editor& set_default(std::string_view key, const value& v);
+    editor& set_default(word key, const value& v);
     bool remove(std::string_view key);
 
     // Arrays.
@@ -91,7 +133,7 @@ class editor {
     // Arrays of objects that have keys. The item whose member `key` is `text`: nothing where there is none…
     [[nodiscard]] editor entry(std::string_view key, std::string_view text);
     // …or appended as {key: text}.
-    editor ensure_entry(std::string_view key, std::string_view text);
+    editor ensure_entry(word key, std::string_view text);
     // Replaces the item whose members `keys` all equal those of `item` (absent equals absent), else appends.
     void upsert_by(std::initializer_list<std::string_view> keys, const value& item);
     bool remove_by(std::string_view key, std::string_view text);
@@ -103,7 +145,7 @@ class editor {
     void grow(std::size_t slots);
     [[nodiscard]] editor open(ref& slot) const;
     [[nodiscard]] ref* find(std::string_view key) const;
-    editor ensure(std::string_view key, kind wanted);
+    editor ensure(word key, kind wanted);
 
     arena* memory_ = nullptr;
     detail::container* body_ = nullptr;

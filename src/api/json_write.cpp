@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "api/json.hpp"
+#include "api/text_scan.hpp"
 #include "base/json_text.hpp"
 
 namespace cotrain::api {
@@ -15,64 +16,113 @@ struct slice {
     std::size_t end;
 };
 
-// Text that needs no escaping, between quotes, and what follows them: room is asked for once.
-void append_quoted(std::string& out, std::string_view text, std::string_view then = {}) {
-    const std::size_t begin = out.size();
-    out.resize_and_overwrite(begin + text.size() + then.size() + 2, [&](char* bytes, std::size_t size) {
-        char* to = bytes + begin;
-        *to++ = '"';
-        to = std::ranges::copy(text, to).out;
-        *to++ = '"';
-        std::ranges::copy(then, to);
-        return size;
-    });
-}
+// Documents and scalars at the end of a text. The text is longer than what was written while the writer lives, so that
+// room is asked for once a member and not once a byte.
+class writer {
+   public:
+    explicit writer(std::string& out) : out_(out), begin_(out.size()) { open(); }
+    ~writer() { out_.resize(written()); }
+    writer(const writer&) = delete;
+    writer& operator=(const writer&) = delete;
 
-void append_scalar(std::string& out, ref v) {
-    switch (v.type()) {
-        case kind::boolean: out += *v.as_bool() ? "true" : "false"; return;
-        case kind::number: out += v.text(); return;
-        case kind::string: break;
-        default: out += "null"; return;
+    // With `slices`, remembers where each container's text is.
+    void value(ref v, std::vector<slice>* slices) {
+        if (!v.is_container()) return scalar(v);
+        const detail::container& body = *v.body();
+        if (body.text != nullptr) return text({body.text, body.text_bytes});
+        const std::size_t begin = written();
+        const bool object = v.is_object();
+        byte(object ? '{' : '[');
+        bool first = true;
+        for (const member& m : v.members()) {
+            name(m.name, first);
+            value(m.value, slices);
+            first = false;
+        }
+        for (const ref item : v.items()) {
+            if (!first) byte(',');
+            value(item, slices);
+            first = false;
+        }
+        byte(object ? '}' : ']');
+        if (slices != nullptr) slices->push_back({v.body(), begin, written()});
     }
-    if (v.plain()) return append_quoted(out, v.text());
-    base::append_json_string(out, v.text());
-}
 
-void append_name(std::string& out, ref name) {
-    if (name.plain()) return append_quoted(out, name.text(), ":");
-    append_scalar(out, name);
-    out += ':';
-}
+    void scalar(ref v) {
+        switch (v.type()) {
+            case kind::boolean: return text(*v.as_bool() ? "true" : "false");
+            case kind::number: return text(v.text());
+            case kind::string: return v.plain() ? quoted(v.text()) : escaped(v.text());
+            default: return text("null");
+        }
+    }
 
-// With `slices`, remembers where each container's text is.
-void append_value(std::string& out, ref v, std::vector<slice>* slices) {
-    if (!v.is_container()) return append_scalar(out, v);
-    const detail::container& body = *v.body();
-    if (body.text != nullptr) {
-        out.append(body.text, body.text_bytes);
-        return;
+    void byte(char c) {
+        room(1);
+        *at_++ = c;
     }
-    const std::size_t begin = out.size();
-    const bool object = v.is_object();
-    out += object ? '{' : '[';
-    bool first = true;
-    const auto separate = [&] {
-        if (!first) out += ',';
-        first = false;
-    };
-    for (const member& m : v.members()) {
-        separate();
-        append_name(out, m.name);
-        append_value(out, m.value, slices);
+
+    // A member's name and the colon, after a comma unless it is the first.
+    void name(ref name, bool first) {
+        if (!name.plain()) {
+            if (!first) byte(',');
+            escaped(name.text());
+            return byte(':');
+        }
+        room(name.text().size() + 4);
+        if (!first) *at_++ = ',';
+        put_quoted(name.text());
+        *at_++ = ':';
     }
-    for (const ref item : v.items()) {
-        separate();
-        append_value(out, item, slices);
+
+    void text(std::string_view t) {
+        room(t.size());
+        at_ = copy_text(at_, t);
     }
-    out += object ? '}' : ']';
-    if (slices != nullptr) slices->push_back({v.body(), begin, out.size()});
-}
+
+   private:
+    // The room that a writer begins with, where the text has it, and the least that is added.
+    static constexpr std::size_t first_room = 4096;
+    static constexpr std::size_t least_growth = 256;
+
+    [[nodiscard]] std::size_t written() const { return static_cast<std::size_t>(at_ - out_.data()); }
+
+    void open() { widen(out_.size(), std::min(out_.capacity(), out_.size() + first_room)); }
+
+    void widen(std::size_t used, std::size_t size) {
+        out_.resize(size);
+        at_ = out_.data() + used;
+        end_ = out_.data() + size;
+    }
+
+    void room(std::size_t bytes) {
+        if (static_cast<std::size_t>(end_ - at_) >= bytes) [[likely]]
+            return;
+        widen(written(), written() + bytes + std::max(least_growth, written() - begin_));
+    }
+
+    void quoted(std::string_view t) {
+        room(t.size() + 2);
+        put_quoted(t);
+    }
+
+    void put_quoted(std::string_view t) {
+        *at_++ = '"';
+        at_ = copy_text(at_, t);
+        *at_++ = '"';
+    }
+
+    void escaped(std::string_view t) {
+        out_.resize(written());
+        base::append_json_string(out_, t);
+        open();
+    }
+
+    std::string& out_;
+    std::size_t begin_;
+    char* at_ = nullptr;
+    char* end_ = nullptr;
+};
 
 std::vector<const member*> by_name(ref object) {
     std::vector<const member*> list;
@@ -82,38 +132,55 @@ std::vector<const member*> by_name(ref object) {
     return list;
 }
 
-void append_line(std::string& out, unsigned spaces) {
-    out += '\n';
-    out.append(spaces, ' ');
+void write_sorted(writer& out, ref v) {
+    if (!v.is_container()) return out.scalar(v);
+    bool first = true;
+    out.byte(v.is_object() ? '{' : '[');
+    for (const member* m : by_name(v)) {
+        out.name(m->name, first);
+        write_sorted(out, m->value);
+        first = false;
+    }
+    for (const ref item : v.items()) {
+        if (!first) out.byte(',');
+        write_sorted(out, item);
+        first = false;
+    }
+    out.byte(v.is_object() ? '}' : ']');
 }
 
-void append_indented(std::string& out, ref v, unsigned step, unsigned depth) {
-    if (!v.is_container() || v.empty()) return append_value(out, v, nullptr);
+void write_line(writer& out, unsigned spaces) {
+    out.byte('\n');
+    for (unsigned i = 0; i < spaces; ++i) out.byte(' ');
+}
+
+void write_indented(writer& out, ref v, unsigned step, unsigned depth) {
+    if (!v.is_container() || v.empty()) return out.value(v, nullptr);
     const bool object = v.is_object();
-    out += object ? '{' : '[';
+    out.byte(object ? '{' : '[');
     bool first = true;
     const auto next = [&] {
-        if (!first) out += ',';
+        if (!first) out.byte(',');
         first = false;
-        append_line(out, step * (depth + 1));
+        write_line(out, step * (depth + 1));
     };
     for (const member& m : v.members()) {
         next();
-        append_scalar(out, m.name);
-        out += ": ";
-        append_indented(out, m.value, step, depth + 1);
+        out.name(m.name, true);
+        out.byte(' ');
+        write_indented(out, m.value, step, depth + 1);
     }
     for (const ref item : v.items()) {
         next();
-        append_indented(out, item, step, depth + 1);
+        write_indented(out, item, step, depth + 1);
     }
-    append_line(out, step * depth);
-    out += object ? '}' : ']';
+    write_line(out, step * depth);
+    out.byte(object ? '}' : ']');
 }
 
 }  // namespace
 
-void append_json(std::string& out, ref document) { append_value(out, document, nullptr); }
+void append_json(std::string& out, ref document) { writer(out).value(document, nullptr); }
 
 std::string to_json(ref document) {
     std::string out;
@@ -122,35 +189,20 @@ std::string to_json(ref document) {
 }
 
 void append_sorted_json(std::string& out, ref document) {
-    if (!document.is_container()) return append_scalar(out, document);
-    bool first = true;
-    const auto separate = [&] {
-        if (!first) out += ',';
-        first = false;
-    };
-    out += document.is_object() ? '{' : '[';
-    for (const member* m : by_name(document)) {
-        separate();
-        append_scalar(out, m->name);
-        out += ':';
-        append_sorted_json(out, m->value);
-    }
-    for (const ref item : document.items()) {
-        separate();
-        append_sorted_json(out, item);
-    }
-    out += document.is_object() ? '}' : ']';
+    writer to(out);
+    write_sorted(to, document);
 }
 
 void append_indented_json(std::string& out, ref document, unsigned indent) {
-    append_indented(out, document, indent, 0);
+    writer to(out);
+    write_indented(to, document, indent, 0);
 }
 
 ref freeze(arena& memory, ref document) {
     if (!document.is_container() || document.body()->text != nullptr) return document;
     std::string text;
     std::vector<slice> slices;
-    append_value(text, document, &slices);
+    writer(text).value(document, &slices);
     const char* const kept = memory.copy(text).data();
     for (const slice& s : slices) {
         s.body->owner = nullptr;

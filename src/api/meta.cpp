@@ -49,15 +49,14 @@ object_meta decode_meta(const place& object) {
     return meta;
 }
 
-ref controller_reference(arena& memory, std::string_view api_version, std::string_view kind, const object_meta& owner) {
+ref controller_reference(arena& memory, word api_version, word kind, const object_meta& owner) {
     editor out = editor::object(memory);
     out.set("apiVersion", api_version).set("kind", kind).set("name", owner.name).set("uid", owner.uid);
     out.set("controller", true).set("blockOwnerDeletion", true);
     return out;
 }
 
-editor new_object(arena& memory, std::string_view api_version, std::string_view kind, std::string_view name,
-                  std::string_view ns) {
+editor new_object(arena& memory, word api_version, word kind, std::string_view name, std::string_view ns) {
     editor out = editor::object(memory);
     out.set("apiVersion", api_version).set("kind", kind);
     editor meta = out.ensure_object("metadata");

@@ -50,10 +50,8 @@ struct object_meta {
 [[nodiscard]] object_meta decode_meta(const place& object);
 
 // The owner reference that every applied object carries: controller and blockOwnerDeletion are true.
-[[nodiscard]] ref controller_reference(arena& memory, std::string_view api_version, std::string_view kind,
-                                       const object_meta& owner);
+[[nodiscard]] ref controller_reference(arena& memory, word api_version, word kind, const object_meta& owner);
 // {"apiVersion", "kind", "metadata": {"name", "namespace"}}: the start of an object to apply.
-[[nodiscard]] editor new_object(arena& memory, std::string_view api_version, std::string_view kind,
-                                std::string_view name, std::string_view ns);
+[[nodiscard]] editor new_object(arena& memory, word api_version, word kind, std::string_view name, std::string_view ns);
 
 }  // namespace cotrain::api

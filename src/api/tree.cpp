@@ -18,10 +18,6 @@ namespace {
 constinit detail::container no_members{nullptr, nullptr, "{}", 2, 0, 0, true};
 constinit detail::container no_items{nullptr, nullptr, "[]", 2, 0, 0, true};
 
-bool same_text(std::string_view a, std::string_view b) {
-    return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size()) == 0);
-}
-
 std::optional<double> to_double(std::string_view digits) {
     double number = 0;
     const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);

@@ -90,7 +90,7 @@ class ref {
     [[nodiscard]] static ref make_bool(bool value) { return {kind::boolean, nullptr, value ? 1U : 0U, false}; }
     [[nodiscard]] static ref make_string(std::string_view text);
     // As above for text that needs no escaping in JSON and is valid UTF-8.
-    [[nodiscard]] static ref make_plain_string(std::string_view text) {
+    [[nodiscard]] static constexpr ref make_plain_string(std::string_view text) {
         return {kind::string, text.data(), static_cast<std::uint32_t>(text.size()), true};
     }
     [[nodiscard]] static ref make_number(std::string_view json_number) {
@@ -101,7 +101,8 @@ class ref {
     [[nodiscard]] static ref empty_array();
 
     // For readers and writers of documents.
-    ref(kind k, const void* data, std::uint32_t size, bool plain) : data_(data), size_(size), kind_(k), plain_(plain) {}
+    constexpr ref(kind k, const void* data, std::uint32_t size, bool plain)
+        : data_(data), size_(size), kind_(k), plain_(plain) {}
     [[nodiscard]] bool plain() const { return plain_; }
     [[nodiscard]] detail::container* body() const { return static_cast<detail::container*>(const_cast<void*>(data_)); }
 

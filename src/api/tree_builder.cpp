@@ -7,17 +7,13 @@
 #include <new>
 #include <numeric>
 
+#include "api/text_scan.hpp"
+
 namespace cotrain::api {
 
 namespace {
 
 static_assert(sizeof(member) == 2 * sizeof(ref), "members lie on the stack as two values");
-
-bool same_name(const ref& a, const ref& b) {
-    const std::string_view x = a.text();
-    const std::string_view y = b.text();
-    return x.size() == y.size() && (x.empty() || (x[0] == y[0] && std::memcmp(x.data(), y.data(), x.size()) == 0));
-}
 
 // Small objects are searched member by member, larger ones sorted: foreign input must not cost a square.
 constexpr std::size_t search_max = 16;
@@ -57,7 +53,7 @@ std::optional<std::size_t> tree_builder::first_duplicate(std::size_t mark) const
     if (list.size() <= search_max) {
         for (std::size_t i = 1; i < list.size(); ++i) {
             for (std::size_t j = 0; j < i; ++j) {
-                if (same_name(list[i].name, list[j].name)) return i;
+                if (same_text(list[i].key(), list[j].key())) return i;
             }
         }
         return std::nullopt;
@@ -65,7 +61,7 @@ std::optional<std::size_t> tree_builder::first_duplicate(std::size_t mark) const
     const auto order = by_name(mark);
     std::optional<std::size_t> found;
     for (std::size_t i = 1; i < order.size(); ++i) {
-        if (!same_name(list[order[i]].name, list[order[i - 1]].name)) continue;
+        if (!same_text(list[order[i]].key(), list[order[i - 1]].key())) continue;
         found = std::min(found.value_or(order[i]), order[i]);
     }
     return found;
@@ -77,7 +73,7 @@ bool tree_builder::drop_duplicates(std::size_t mark) {
     const std::span list(reinterpret_cast<member*>(stack_ + mark), order.size());
     std::size_t first = 0;
     for (std::size_t i = 1; i < order.size(); ++i) {
-        if (!same_name(list[order[i]].name, list[order[first]].name)) {
+        if (!same_text(list[order[i]].key(), list[order[first]].key())) {
             first = i;
             continue;
         }

@@ -45,17 +45,17 @@ ref container::env(std::string_view variable) const {
     return document_.get("env").find_by("name", variable).get("value");
 }
 
-void container::put_env(std::string_view variable, std::string_view value) {
+void container::put_env(api::word variable, std::string_view value) {
     editor entry = editor::object(document_.memory());
     entry.set("name", variable).set("value", value);
     document_.ensure_array("env").upsert_by({"name"}, entry);
 }
 
-void container::put_env_default(std::string_view variable, std::string_view value) {
-    if (!document_.get("env").find_by("name", variable)) put_env(variable, value);
+void container::put_env_default(api::word variable, std::string_view value) {
+    if (!document_.get("env").find_by("name", variable.text())) put_env(variable, value);
 }
 
-void container::put_env_field(std::string_view variable, std::string_view field_path) {
+void container::put_env_field(api::word variable, api::word field_path) {
     editor entry = editor::object(document_.memory());
     entry.set("name", variable).ensure_object({"valueFrom", "fieldRef"}).set("fieldPath", field_path);
     document_.ensure_array("env").upsert_by({"name"}, entry);

@@ -22,10 +22,10 @@ class container {
     // The value of a variable that is set to a text.
     [[nodiscard]] api::ref env(std::string_view variable) const;
 
-    void put_env(std::string_view variable, std::string_view value);
+    void put_env(api::word variable, std::string_view value);
     // Only where the container has no variable of that name.
-    void put_env_default(std::string_view variable, std::string_view value);
-    void put_env_field(std::string_view variable, std::string_view field_path);
+    void put_env_default(api::word variable, std::string_view value);
+    void put_env_field(api::word variable, api::word field_path);
     // The entries of an `env` list in a TrainJob, in the form which the reference gives them.
     void put_env_list(api::ref entries);
     void put_port(std::int32_t number);

@@ -51,6 +51,7 @@ base::result<info> info::make(api::arena& memory, const compiled_runtime& runtim
 void info::list_pod_sets() {
     const ref jobs = spec_.get("replicatedJobs");
     pod_sets_.reserve(jobs.size());
+    opened_.resize(jobs.size());
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         const ref job = jobs.at(i);
         pod_set set;
@@ -123,13 +124,22 @@ editor info::replicated_job(const pod_set& set) const {
     return spec.child("replicatedJobs").child(set.index);
 }
 
-editor info::job_spec(const pod_set& set) const { return replicated_job(set).ensure_object({"template", "spec"}); }
+editor info::job_spec(const pod_set& set) const {
+    editor& known = opened_[set.index].job_spec;
+    if (!known) known = replicated_job(set).ensure_object({"template", "spec"});
+    return known;
+}
 
 editor info::pod_template(const pod_set& set) const { return job_spec(set).ensure_object("template"); }
 
-editor info::pod_spec(const pod_set& set) const { return pod_template(set).ensure_object("spec"); }
+editor info::pod_spec(const pod_set& set) const {
+    editor& known = opened_[set.index].pod_spec;
+    if (!known) known = pod_template(set).ensure_object("spec");
+    return known;
+}
 
 ref info::pod_spec_view(const pod_set& set) const {
+    if (const editor& known = opened_[set.index].pod_spec) return known;
     return spec_.get("replicatedJobs").at(set.index).get({"template", "spec", "template", "spec"});
 }
 

@@ -84,6 +84,12 @@ class info {
     api::ref labels_;
     api::ref annotations_;
     std::vector<pod_set> pod_sets_;
+    // What was made editable before, by the pod set's index: editors stay valid, and the way down is long.
+    struct opened {
+        api::editor job_spec;
+        api::editor pod_spec;
+    };
+    mutable std::vector<opened> opened_;
     std::string_view subdomain_;
     api::ref command_;
     api::ref args_;

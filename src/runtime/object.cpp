@@ -16,7 +16,8 @@ std::string child_name(const api::train_job& job, std::string_view suffix) {
 
 api::editor new_child(api::arena& memory, const api::resource_type& type, std::string_view name,
                       const api::train_job& job) {
-    api::editor child = api::new_object(memory, type.api_version, type.kind, name, job.meta.ns);
+    api::editor child =
+        api::new_object(memory, api::word::lasting(type.api_version), api::word::lasting(type.kind), name, job.meta.ns);
     if (job.meta.uid.empty()) return child;
     child.ensure_object("metadata")
         .ensure_array("ownerReferences")

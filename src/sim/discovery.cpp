@@ -183,7 +183,7 @@ std::string open_api_of(const kinds& types, std::string_view group, std::string_
         const std::string path =
             fmt::format("/{}/{}{}/{}/{{name}}", group.empty() ? "api" : "apis", joined(group, version),
                         each->namespaced ? "/namespaces/{namespace}" : "", each->plural);
-        api::editor patch = paths.ensure_object({path, "patch"});
+        api::editor patch = paths.ensure_object(path).ensure_object("patch");
         patch.set("x-kubernetes-action", "patch").set("x-kubernetes-group-version-kind", gvk);
         api::editor parameter = patch.ensure_array("parameters").append_object();
         parameter.set("name", "fieldValidation").set("in", "query");

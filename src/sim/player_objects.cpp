@@ -189,7 +189,7 @@ api::ref pod_status(api::arena& memory, api::ref pod, const pod_look& look, cons
         api::editor one = states.append_object();
         one.set("name", each.get("name")).set("image", each.get("image")).set("imageID", "").set("restartCount", 0);
         one.set("ready", look.ready).set("started", look.ready);
-        api::editor state = one.ensure_object({"state", look.state});
+        api::editor state = one.ensure_object("state").ensure_object(look.state);
         if (look.reason[0] != '\0') state.set("reason", look.reason);
         if (look.state == std::string_view{"running"}) state.set("startedAt", time);
         if (look.state == std::string_view{"terminated"})

@@ -143,6 +143,24 @@ TEST_F(edit, text_is_copied_into_the_arena) {
     EXPECT_EQ(e.get(std::string(100, 'n')).as_string(), std::string(100, 't'));
 }
 
+// Text of the program is not copied, so it had better be the program's: what runs in is, whatever it is called.
+TEST_F(edit, words_of_the_program_are_stored_as_they_are) {
+    static constexpr std::string_view name = "name";
+    static constexpr char kind[] = "kind";
+    editor e = editor::object(job_);
+    e.set(word(name), word(kind));
+    EXPECT_EQ(e.view().members()[0].key().data(), name.data());
+    EXPECT_EQ(e.get("name").text().data(), static_cast<const char*>(kind));
+    EXPECT_TRUE(e.view().members()[0].name.plain());
+
+    std::string runs = "runs";
+    e.set(runs, std::string_view(runs)).set(word::copied(runs), runs);
+    const char* const text = runs.c_str();
+    e.ensure_object(std::string(text) + "2").set(text, text);
+    runs.assign(4, 'x');
+    EXPECT_EQ(to_json(e), R"({"name":"kind","runs":"runs","runs2":{"runs":"runs"}})");
+}
+
 TEST_F(edit, set_keeps_the_place_and_defaults_only_fill_gaps) {
     editor e = editor::of(job_, from_json(job_, R"({"a":1,"b":null,"c":3})"));
     e.set("a", "x").set_default("b", 2).set_default("c", 4).set_default("d", 5);

@@ -159,8 +159,26 @@ TEST(json, sorted_and_indented) {
 TEST(json, bytes_that_are_no_text_become_valid_json) {
     arena memory;
     editor e = editor::object(memory);
-    e.set("k\xFF", "a\x01\xC3");
+    e.set(std::string_view("k\xFF"), std::string_view("a\x01\xC3"));
     EXPECT_EQ(to_json(e), "{\"k\xEF\xBF\xBD\":\"a\\u0001\xEF\xBF\xBD\"}");
+}
+
+// Room is asked for ahead: whatever the text held, and however far its capacity reached, nothing of it shows.
+TEST(json, appends_to_any_text) {
+    arena memory;
+    for (std::size_t size = 0; size < 40; ++size) {
+        const std::string long_text(size * 31, 'x');
+        editor e = editor::object(memory);
+        e.set("plain", long_text).set(std::string_view("\xC3\xA9"), long_text + "\n").set("n", 1);
+        const std::string alone = to_json(e);
+        EXPECT_EQ(alone, "{\"plain\":\"" + long_text + "\",\"\xC3\xA9\":\"" + long_text + "\\n\",\"n\":1}");
+        for (const std::size_t capacity : {0UL, 100UL, 20'000UL}) {
+            std::string text(size, 'y');
+            text.reserve(capacity);
+            append_json(text, e);
+            EXPECT_EQ(text, std::string(size, 'y') + alone);
+        }
+    }
 }
 
 // Random documents.

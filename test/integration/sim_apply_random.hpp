@@ -58,7 +58,8 @@ class random_writes {
         metadata(object);
         if (one_in(4)) return;
         texts(object.ensure_object("data"), 3);
-        if (one_in(5)) object.ensure_object("binaryData").set(word("b", 2), one_in(2) ? "AAAA" : "AQ==");
+        if (one_in(5))
+            object.ensure_object("binaryData").set(word("b", 2), std::string_view(one_in(2) ? "AAAA" : "AQ=="));
     }
 
     void train_job(api::editor& object) {

@@ -46,7 +46,7 @@ class generator {
     }
     api::editor volume() {
         api::editor out = with("name", name());
-        out.ensure_object(maybe() ? "emptyDir" : "hostPath").set("x", name());
+        out.ensure_object(std::string_view(maybe() ? "emptyDir" : "hostPath")).set("x", name());
         return out;
     }
     api::editor container() {
