@@ -83,11 +83,12 @@ awaitable<void> informer::run() {
 
 // --- lists ---------------------------------------------------------------------------------------------------------
 
+// What is taken in besides from here on may be newer than the list; a list that fails begins another picture.
 awaitable<void> informer::list(list_watch::action what) {
+    if (what.begins) intake_.begin_picture();
     auto page = co_await api_.list(info_of(of_).of, ns_,
                                    {.limit = what.limit, .continue_token = what.continue_token, .as = info_of(of_).as});
     if (co_await cancelled()) co_return;
-    if (what.begins) intake_.begin_picture();
     auto trailer = page ? take_page(page->body) : base::fail(std::move(page).error());
     if (!trailer) {
         machine_.failed(trailer.error(), clock::now());

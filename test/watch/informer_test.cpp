@@ -112,6 +112,39 @@ TEST(informer, outlives_lines_that_are_no_events) {
     });
 }
 
+// As the answers to our own writes are, which a page may not show yet.
+void take_in_besides(scripted& t, std::string_view name, int version) {
+    heard nobody(t.texts);
+    intake in(kind::limit_range, t.store, t.texts, nobody, t.api.log);
+    object_view view;
+    const std::string text = object(name, version);
+    EXPECT_TRUE(decode_object(text, view));
+    in.upsert(view, false);
+}
+
+TEST(informer, keeps_what_came_to_be_while_a_list_was_under_way) {
+    scripted s(kind::limit_range, {refuse(422, "Invalid"), answer(200, page(10, {object("a", 1)}))});
+    s.meanwhile = [&s] {
+        take_in_besides(s, "newer", 20);
+        take_in_besides(s, "gone-again", 7);
+    };
+    s.run([](scripted& t, informer& watcher) -> awaitable<void> {
+        EXPECT_TRUE(co_await watcher.synced());
+        EXPECT_THAT(t.listener.lines, ElementsAre(added("a"), "LimitRange ns/gone-again removed", "LimitRange synced"));
+        EXPECT_TRUE(t.store.find("ns", "newer"));
+    });
+}
+
+TEST(informer, begins_a_picture_anew_when_its_first_list_fails) {
+    scripted s(kind::limit_range,
+               {refuse(422, "Invalid"), refuse(503, "Unavailable"), answer(200, page(30, {object("a", 1)}))});
+    s.meanwhile = [&s] { take_in_besides(s, "gone-again", 20); };
+    s.run([](scripted& t, informer& watcher) -> awaitable<void> {
+        EXPECT_TRUE(co_await watcher.synced());
+        EXPECT_THAT(t.listener.lines, ElementsAre(added("a"), "LimitRange ns/gone-again removed", "LimitRange synced"));
+    });
+}
+
 TEST(informer, asks_for_smaller_pages_when_one_is_too_large) {
     std::vector<std::string> large;
     for (int i = 0; i < 40; ++i) large.push_back(object("large-" + std::to_string(i) + std::string(200, 'x'), i + 1));

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kube/fake_api.hpp"
@@ -85,7 +87,8 @@ class scripted {
     object_store store;
     heard listener;
     informer_options options;
-    bool silent_watches = false;  // the script is for lists
+    bool silent_watches = false;      // the script is for lists
+    std::function<void()> meanwhile;  // what happens once while a list is under way
     base::random_source random{7};
 
    private:
@@ -107,6 +110,7 @@ class scripted {
         } else if (!watch) {
             todo = refuse(500, "InternalError");
         }
+        if (!watch && self->meanwhile) std::exchange(self->meanwhile, nullptr)();
         if (todo.how == step::end::whole) {
             in.respond(todo.status, {}, todo.pieces.at(0));
             co_return;
