@@ -1,37 +1,43 @@
 // Hand-over between notify() and the one waiting coroutine.
 #include "base/signal.hpp"
 
-#include <boost/asio/append.hpp>
-#include <boost/asio/associated_cancellation_slot.hpp>
-#include <boost/asio/post.hpp>
 #include <cassert>
 #include <utility>
 
 namespace cotrain::base {
 
-// Parks the coroutine's continuation in the signal; a cancelled wait takes it out again.
-struct signal::start {
-    signal* self;
+namespace {
 
-    void operator()(handler continuation) const {
-        assert(!self->waiter_);
-        auto slot = asio::get_associated_cancellation_slot(continuation);
-        if (slot.is_connected()) {
-            slot.assign([s = self](asio::cancellation_type) {
-                if (s->waiter_) asio::post(s->executor_, asio::append(std::move(s->waiter_), false));
-            });
-        }
-        self->waiter_ = std::move(continuation);
-    }
-};
+constinit thread_local turn* opened = nullptr;
+
+// As asio::post() would, for a continuation that wants nothing but to be called.
+template <class Handler>
+void resume_later(Handler continuation, bool notified) {
+    const auto executor = asio::require(continuation.get_executor(), asio::execution::blocking.never);
+    executor.execute([resumed = std::move(continuation), notified]() mutable { resumed(notified); });
+}
+
+}  // namespace
 
 signal::~signal() { assert(!waiter_); }
 
-awaitable<bool> signal::wait() {
-    if (std::exchange(pending_, false)) co_return true;
-    executor_ = co_await asio::this_coro::executor;
-    co_return co_await asio::async_initiate<const asio::use_awaitable_t<>, void(bool)>(start{this},
-                                                                                       asio::use_awaitable);
+signal::handler signal::take() {
+    handler taken = *std::move(waiter_);
+    waiter_.reset();
+    return taken;
+}
+
+// A cancelled wait takes the continuation out again.
+void signal::park(handler continuation) {
+    assert(!waiter_);
+    if (std::exchange(pending_, false)) return resume_later(std::move(continuation), true);
+    auto slot = continuation.get_cancellation_slot();
+    if (slot.is_connected()) {
+        slot.assign([this](asio::cancellation_type) {
+            if (waiter_) resume_later(take(), false);
+        });
+    }
+    waiter_.emplace(std::move(continuation));
 }
 
 void signal::notify() {
@@ -39,9 +45,7 @@ void signal::notify() {
         pending_ = true;
         return;
     }
-    auto slot = asio::get_associated_cancellation_slot(waiter_);
-    if (slot.is_connected()) slot.clear();
-    std::exchange(waiter_, handler{})(true);
+    take()(true);  // which clears the slot first
 }
 
 void signal::notify_later() {
@@ -49,9 +53,33 @@ void signal::notify_later() {
         pending_ = true;
         return;
     }
-    auto slot = asio::get_associated_cancellation_slot(waiter_);
+    auto slot = waiter_->get_cancellation_slot();
     if (slot.is_connected()) slot.clear();
-    asio::post(executor_, asio::append(std::exchange(waiter_, handler{}), true));
+    if (turn* const now = turn::open(); now != nullptr) {
+        if (now->woken_.empty()) now->woken_.reserve(8);
+        now->woken_.push_back(take());
+    } else {
+        resume_later(take(), true);
+    }
+}
+
+turn* turn::open() { return opened != nullptr && opened->woken_.size() < woken_max ? opened : nullptr; }
+
+turn::turn() {
+    if (opened == nullptr) opened = this;
+}
+
+turn::~turn() {
+    if (opened != this) return;
+    opened = nullptr;
+    for (; resumed_ < woken_.size(); ++resumed_) resume_later(std::move(woken_[resumed_]), true);
+}
+
+void turn::end() {
+    while (resumed_ < woken_.size()) {
+        signal::handler next = std::move(woken_[resumed_++]);  // the list may grow and move meanwhile
+        next(true);
+    }
 }
 
 }  // namespace cotrain::base

@@ -1,7 +1,8 @@
-// Wakes a waiting coroutine directly, without a trip through the scheduler.
+// Wakes a waiting coroutine directly, without a trip through the scheduler, or at the end of the present turn.
 #pragma once
 
-#include <boost/asio/any_completion_handler.hpp>
+#include <optional>
+#include <vector>
 
 #include "base/asio.hpp"
 
@@ -16,20 +17,55 @@ class signal {
     signal& operator=(const signal&) = delete;
     ~signal();
 
-    // Returns true when notified, false when cancelled.
-    [[nodiscard]] awaitable<bool> wait();
+    // To be awaited at once; gives true when notified, false when cancelled. What was remembered resumes from the event
+    // loop. Not a coroutine: a wait costs no frame.
+    [[nodiscard]] auto wait() {
+        return asio::async_initiate<const asio::deferred_t, void(bool)>(start{this}, asio::deferred);
+    }
     void notify();
-    // As notify(), but the waiter resumes from the event loop.
+    // As notify(), but the waiter resumes from the event loop, or when the turn that is open ends.
     void notify_later();
-    [[nodiscard]] bool waiting() const { return static_cast<bool>(waiter_); }
+    [[nodiscard]] bool waiting() const { return waiter_.has_value(); }
 
    private:
-    using handler = asio::any_completion_handler<void(bool)>;
-    struct start;
+    friend class turn;
+    // What Asio makes of a coroutine that awaits such an operation. Any other handler would have to be type-erased,
+    // with its executor: memory and three calls through pointers for each wait.
+    using handler = asio::detail::awaitable_async_op_handler<void(bool), asio::any_io_executor>;
+    struct start {
+        signal* self;
+        void operator()(handler continuation) const { self->park(std::move(continuation)); }
+    };
 
-    handler waiter_;
-    asio::any_io_executor executor_;
+    void park(handler continuation);
+    [[nodiscard]] handler take();
+
+    std::optional<handler> waiter_;
     bool pending_ = false;
+};
+
+// While one is open on a thread, those who are woken later wait for its end instead of the event loop, which would look
+// at every socket before it lets them go on. For a loop that has heard something: open it, pass on what was heard, end
+// it, and only then wait again. One that is opened inside another does nothing.
+class turn {
+   public:
+    turn();
+    turn(const turn&) = delete;
+    turn& operator=(const turn&) = delete;
+    // What was not resumed, because end() was not called or threw, goes on from the event loop.
+    ~turn();
+
+    // Resumes on this stack, in the order of their waking, those who were woken and whom they wake in turn.
+    void end();
+
+   private:
+    friend class signal;
+    static constexpr std::size_t woken_max = 256;  // further ones go on from the event loop
+
+    [[nodiscard]] static turn* open();
+
+    std::vector<signal::handler> woken_;
+    std::size_t resumed_ = 0;
 };
 
 }  // namespace cotrain::base

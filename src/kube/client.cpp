@@ -35,12 +35,7 @@ base::result<std::unique_ptr<client>> client::make(asio::any_io_executor executo
         std::move(executor), std::move(options), std::move(*keeper), std::move(*wire), cluster, log)));
 }
 
-awaitable<base::result<reply>> client::run(base::result<call> what) {
-    if (!what) co_return base::fail(std::move(what).error());
-    auto got = co_await core_->perform(std::move(*what), false);
-    if (!got) co_return base::fail(std::move(got).error());
-    co_return reply{got->status, std::move(got->body)};
-}
+awaitable<base::result<reply>> client::run(base::result<call> what) { return core_->perform<reply>(std::move(what)); }
 
 awaitable<base::result<reply>> client::perform(call what) { return run(std::move(what)); }
 
@@ -89,10 +84,10 @@ awaitable<base::result<watch_stream>> client::watch(const resource& of, std::str
 awaitable<base::result<watch_stream>> client::open_watch(base::result<call> what, std::chrono::seconds timeout) {
     if (!what) co_return base::fail(std::move(what).error());
     std::string attempt = what->attempt;
-    auto got = co_await core_->perform(std::move(*what), true);
+    auto got = co_await core_->perform<net::body_stream>(std::move(what));
     if (!got) co_return base::fail(std::move(got).error());
     const auto due = std::chrono::steady_clock::now() + timeout + core_->options.watch_grace;
-    co_return watch_stream(std::move(*got->stream), std::move(attempt), due, core_->options.watch_line_bytes_max);
+    co_return watch_stream(std::move(*got), std::move(attempt), due, core_->options.watch_line_bytes_max);
 }
 
 void client::set_ping(std::chrono::milliseconds idle, std::chrono::milliseconds answer) {

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <utility>
 
 #include "kube/percent.hpp"
@@ -67,83 +68,106 @@ void client::core::dress(net::request& http) const {
     http.headers.insert(http.headers.end(), every_request_.begin(), every_request_.end());
 }
 
-awaitable<base::result<client::core::answer>> client::core::perform(call what, bool streamed) {
+struct client::core::attempts {
+    time_point due;
+    retry_state tried{};
+    std::uint64_t used = 0;  // the version of the credentials that the last one carried
+};
+
+template <class Answer>
+awaitable<base::result<Answer>> client::core::perform(base::result<call> asked) {
+    if (!asked) co_return base::fail(std::move(asked).error());
     const in_flight mark(*this);
-    const time_point due = clock::now() + (what.http.deadline.count() > 0 ? what.http.deadline : options.deadline);
-    dress(what.http);
-    retry_state tried;
+    call& what = *asked;
+    net::request& http = what.http;
+    attempts so_far{clock::now() + (http.deadline.count() > 0 ? http.deadline : options.deadline)};
+    dress(http);
     for (;;) {
         if (stopping_) co_return base::fail(base::errc::canceled, what.attempt + ": the client stops");
-        std::uint64_t used = 0;
-        auto outcome = co_await attempt(&what.http, &what.attempt, streamed, due, &used);
-        if (outcome) co_return outcome;
-        const auto left = std::chrono::duration_cast<milliseconds>(due - clock::now());
-        const next_step next =
-            after_failure(options.retry, tried, outcome.error(), what.http.idempotent, left, random_.unit());
-        if (next.what == verdict::give_up) co_return outcome;
-        // stop() has woken everybody who waited: nobody may begin to wait after it.
-        if (stopping_) continue;
-        if (next.what == verdict::renew) {
-            auto renewed = co_await renew(outcome.error().code == base::errc::tls, used, due);
-            if (!renewed) co_return base::fail(std::move(renewed).error().during(outcome.error().message));
-            if (!*renewed) co_return outcome;
-        } else if (co_await pauses_.until(clock::now() + next.wait) != sleepers::outcome::slept) {
-            co_return base::fail(base::errc::canceled, what.attempt + ": given up between attempts");
+        base::result<Answer> outcome(std::unexpect);
+        base::result<auth::grant> waited;
+        const auth::grant* grant = admitted(http.rank);
+        if (grant == nullptr) {
+            waited = co_await admit(http.rank, so_far.due);
+            grant = waited ? &*waited : nullptr;
         }
+        http.deadline = std::chrono::duration_cast<milliseconds>(so_far.due - clock::now());
+        if (grant == nullptr) {
+            outcome = base::fail(std::move(waited).error().during(what.attempt));
+        } else if (http.deadline.count() <= 0) {
+            outcome = base::fail(base::errc::deadline, what.attempt + ": its deadline passed before it could be sent");
+        } else {
+            so_far.used = grant->version;
+            follow_tls();
+            const bool named = !grant->authorization.empty();
+            if (named) http.headers.push_back({"authorization", grant->authorization, true});
+            if constexpr (std::same_as<Answer, reply>) {
+                auto got = co_await wire_.send(std::move(http), &http);
+                outcome = judge(what, std::move(got));
+            } else {
+                outcome = co_await open(&what, so_far.due);
+            }
+            if (named) http.headers.pop_back();
+        }
+        if (outcome) co_return outcome;
+        if (!co_await go_again(&what, &so_far, &outcome.error())) co_return outcome;
+    }
+}
+
+template awaitable<base::result<reply>> client::core::perform(base::result<call>);
+template awaitable<base::result<net::body_stream>> client::core::perform(base::result<call>);
+
+awaitable<bool> client::core::go_again(const call* what, attempts* so_far, base::error* why) {
+    const auto left = std::chrono::duration_cast<milliseconds>(so_far->due - clock::now());
+    const next_step next =
+        after_failure(options.retry, so_far->tried, *why, what->http.idempotent, left, random_.unit());
+    if (next.what == verdict::give_up) co_return false;
+    // stop() has woken everybody who waited: nobody may begin to wait after it.
+    if (stopping_) co_return true;
+    if (next.what == verdict::renew) {
+        auto renewed = co_await renew(why->code == base::errc::tls, so_far->used, so_far->due);
+        const bool changed = renewed && *renewed;
+        if (!renewed) *why = std::move(renewed).error().during(why->message);
+        if (changed) ++retries_;
+        co_return changed;
+    }
+    const bool slept = co_await pauses_.until(clock::now() + next.wait) == sleepers::outcome::slept;
+    if (slept) {
         ++retries_;
-    }
-}
-
-awaitable<base::result<client::core::answer>> client::core::attempt(net::request* http, const std::string* what,
-                                                                    bool streamed, time_point due,
-                                                                    std::uint64_t* used) {
-    if (!limiter_.open(http->rank))
-        if (auto ok = co_await limiter_.admit(http->rank, due); !ok)
-            co_return base::fail(std::move(ok).error().during(*what));
-    auth::grant grant;
-    if (const auth::grant* ready = keeper_->current(clock::now()); ready != nullptr) {
-        grant = *ready;
     } else {
-        auto waited = co_await keeper_->get(clock::now(), due);
-        if (!waited) co_return base::fail(std::move(waited).error().during(*what));
-        grant = std::move(*waited);
+        *why = base::make_error(base::errc::canceled, what->attempt + ": given up between attempts");
     }
-    *used = grant.version;
-    follow_tls();
-    http->deadline = std::chrono::duration_cast<milliseconds>(due - clock::now());
-    if (http->deadline.count() <= 0)
-        co_return base::fail(base::errc::deadline, *what + ": its deadline passed before it could be sent");
-    const bool named = !grant.authorization.empty();
-    if (named) http->headers.push_back({"authorization", std::move(grant.authorization), true});
-    base::result<answer> outcome;
-    if (streamed) {
-        outcome = co_await open(http, what, due);
-    } else {
-        outcome = co_await send(http, what);
-    }
-    if (named) http->headers.pop_back();
-    co_return outcome;
+    co_return slept;
 }
 
-awaitable<base::result<client::core::answer>> client::core::send(net::request* http, const std::string* what) {
-    auto got = co_await wire_.send(std::move(*http), http);
-    requests_.add(http->method, got ? got->status : 0);
-    if (!got) co_return base::fail(std::move(got).error().during(*what));
-    warnings_.note(got->headers, *what);
-    if (!good(got->status)) co_return base::fail(status_error(*what, got->status, got->headers, got->body));
-    co_return answer{got->status, std::move(got->body), {}};
+const auth::grant* client::core::admitted(net::priority rank) {
+    return limiter_.open(rank) ? keeper_->current(clock::now()) : nullptr;
 }
 
-awaitable<base::result<client::core::answer>> client::core::open(net::request* http, const std::string* what,
-                                                                 time_point due) {
-    auto got = co_await wire_.open(*http);
-    requests_.add(http->method, got ? got->status() : 0);
-    if (!got) co_return base::fail(std::move(got).error().during(*what));
-    warnings_.note(got->headers(), *what);
-    if (good(got->status())) co_return answer{got->status(), {}, std::move(*got)};
+awaitable<base::result<auth::grant>> client::core::admit(net::priority rank, time_point due) {
+    if (!limiter_.open(rank))
+        if (auto ok = co_await limiter_.admit(rank, due); !ok) co_return base::fail(std::move(ok).error());
+    if (const auth::grant* ready = keeper_->current(clock::now()); ready != nullptr) co_return *ready;
+    co_return co_await keeper_->get(clock::now(), due);
+}
+
+base::result<reply> client::core::judge(const call& what, base::result<net::response> got) {
+    requests_.add(what.http.method, got ? got->status : 0);
+    if (!got) return base::fail(std::move(got).error().during(what.attempt));
+    warnings_.note(got->headers, what.attempt);
+    if (!good(got->status)) return base::fail(status_error(what.attempt, got->status, got->headers, got->body));
+    return reply{got->status, std::move(got->body)};
+}
+
+awaitable<base::result<net::body_stream>> client::core::open(const call* what, time_point due) {
+    auto got = co_await wire_.open(what->http);
+    requests_.add(what->http.method, got ? got->status() : 0);
+    if (!got) co_return base::fail(std::move(got).error().during(what->attempt));
+    warnings_.note(got->headers(), what->attempt);
+    if (good(got->status())) co_return got;
     got->end_by(due);
     const auto body = co_await got->read_all(status_bytes_max);
-    co_return base::fail(status_error(*what, got->status(), got->headers(), body ? *body : std::string()));
+    co_return base::fail(status_error(what->attempt, got->status(), got->headers(), body ? *body : std::string()));
 }
 
 awaitable<base::result<bool>> client::core::renew(bool tls, std::uint64_t rejected, time_point due) {

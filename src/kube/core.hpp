@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "base/random.hpp"
 #include "base/signal.hpp"
@@ -15,18 +14,13 @@ namespace cotrain::kube {
 struct client::core {
     using time_point = std::chrono::steady_clock::time_point;
 
-    // An answer of 2xx; `stream` instead of `body` when it was opened for reading.
-    struct answer {
-        int status = 0;
-        std::string body;
-        std::optional<net::body_stream> stream;
-    };
-
     core(asio::any_io_executor run_on, client_options given, std::unique_ptr<auth::keeper> credentials,
          net::client_options wire, const cluster_config& cluster, base::logger& to);
 
-    // All attempts of one request, under its deadline.
-    [[nodiscard]] awaitable<base::result<answer>> perform(call what, bool streamed);
+    // All attempts of one request, under its deadline: for a whole answer of 2xx (reply), or for one that is read piece
+    // by piece (net::body_stream). One coroutine, since every write of the operator is one.
+    template <class Answer>
+    [[nodiscard]] awaitable<base::result<Answer>> perform(base::result<call> asked);
     [[nodiscard]] awaitable<void> stop();
     void set_ping(std::chrono::milliseconds idle, std::chrono::milliseconds patience) {
         wire_.set_ping(idle, patience);
@@ -41,13 +35,17 @@ struct client::core {
 
    private:
     struct in_flight;
+    struct attempts;
 
     void dress(net::request& http) const;
-    // One attempt; `what` is for messages, `used` gets the version of the credentials. The request is as before after.
-    [[nodiscard]] awaitable<base::result<answer>> attempt(net::request* http, const std::string* what, bool streamed,
-                                                          time_point due, std::uint64_t* used);
-    [[nodiscard]] awaitable<base::result<answer>> send(net::request* http, const std::string* what);
-    [[nodiscard]] awaitable<base::result<answer>> open(net::request* http, const std::string* what, time_point due);
+    // Its turn and the credentials of an attempt; at once, or null when it has to wait for either.
+    [[nodiscard]] const auth::grant* admitted(net::priority rank);
+    [[nodiscard]] awaitable<base::result<auth::grant>> admit(net::priority rank, time_point due);
+    // What an attempt brought, with an error that says what was attempted.
+    [[nodiscard]] base::result<reply> judge(const call& what, base::result<net::response> got);
+    [[nodiscard]] awaitable<base::result<net::body_stream>> open(const call* what, time_point due);
+    // What to do after a failure: wait, renew credentials … True when the request is to go again, else `why` is final.
+    [[nodiscard]] awaitable<bool> go_again(const call* what, attempts* so_far, base::error* why);
     // Whether credentials or trust changed, so that a refused request may go again.
     [[nodiscard]] awaitable<base::result<bool>> renew(bool tls, std::uint64_t rejected, time_point due);
     void follow_tls();

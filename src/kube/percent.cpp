@@ -26,18 +26,23 @@ void append_encoded(std::string& out, char c, std::string_view hex = "0123456789
     out += hex[byte & 0xFU];
 }
 
+// What is plain goes in runs: most texts are one.
+template <class Plain>
+void append_runs(std::string& out, std::string_view text, Plain plain) {
+    while (!text.empty()) {
+        const auto end = std::ranges::find_if_not(text, plain);
+        out.append(text.begin(), end);
+        text = {end, text.end()};
+        if (text.empty()) break;
+        append_encoded(out, text.front());
+        text.remove_prefix(1);
+    }
+}
+
 }  // namespace
 
 void append_segment(std::string& out, std::string_view segment) {
-    const auto plain = [](char c) { return unreserved(c) || c == ':' || c == '@'; };
-    while (!segment.empty()) {
-        const auto end = std::ranges::find_if_not(segment, plain);
-        out.append(segment.begin(), end);
-        segment = {end, segment.end()};
-        if (segment.empty()) break;
-        append_encoded(out, segment.front());
-        segment.remove_prefix(1);
-    }
+    append_runs(out, segment, [](char c) { return unreserved(c) || c == ':' || c == '@'; });
 }
 
 void append_header_name(std::string& out, std::string_view name) {
@@ -55,12 +60,7 @@ void query_writer::add(std::string_view key, std::string_view value) {
     first_ = false;
     path_.append(key);
     path_ += '=';
-    for (const char c : value) {
-        if (unreserved(c))
-            path_ += c;
-        else
-            append_encoded(path_, c);
-    }
+    append_runs(path_, value, unreserved);
 }
 
 void query_writer::add(std::string_view key, long long value) {

@@ -13,7 +13,7 @@ namespace {
 constexpr std::string_view json_type = "application/json";
 
 void add_header(net::request& http, std::string_view name, std::string_view value) {
-    http.headers.push_back({std::string(name), std::string(value)});
+    http.headers.emplace_back(std::string(name), std::string(value));
 }
 
 void add_accept(net::request& http, shape as, bool list) {
@@ -37,9 +37,10 @@ call start(std::string_view method, std::string path, net::priority rank, bool i
 }
 
 std::string attempt_of(std::string_view verb, const resource& of, const location& at) {
-    std::string text(verb);
-    text += ' ';
-    text += describe(of, at);
+    std::string text;
+    text.reserve(verb.size() + of.kind.size() + at.ns.size() + at.name.size() + at.sub_resource.size() + 8);
+    text.append(verb) += ' ';
+    append_description(text, of, at);
     return text;
 }
 

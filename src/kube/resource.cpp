@@ -9,6 +9,9 @@ namespace cotrain::kube {
 
 namespace {
 
+// What stands between the parts of a path, and a query after it.
+constexpr std::size_t path_room_bytes = 96;
+
 // What the API server itself refuses as a segment, and what no name may hold.
 std::string_view fault_of(std::string_view segment) {
     if (segment.empty()) return "is empty";
@@ -30,15 +33,18 @@ base::result<> append_checked(std::string& path, const resource& of, std::string
     return {};
 }
 
+void append_version(std::string& path, std::string_view group, std::string_view version) {
+    path.append(group.empty() ? "/api" : "/apis/");
+    append_segment(path, group);
+    path += '/';
+    append_segment(path, version);
+}
+
 }  // namespace
 
 std::string version_path(std::string_view group, std::string_view version) {
     std::string path;
-    path.reserve(128);
-    path = group.empty() ? "/api" : "/apis/";
-    append_segment(path, group);
-    path += '/';
-    append_segment(path, version);
+    append_version(path, group, version);
     return path;
 }
 
@@ -49,30 +55,39 @@ base::result<std::string> path_of(const resource& of, const location& at) {
         return base::fail(base::errc::invalid, fmt::format("{} needs a namespace", of.kind));
     if (at.name.empty() && !at.sub_resource.empty())
         return base::fail(base::errc::invalid, fmt::format("a sub-resource of {} needs a name", of.kind));
-    std::string path = version_path(of.group, of.version);
-    base::result<> ok;
+    std::string path;
+    path.reserve(of.group.size() + of.version.size() + at.ns.size() + of.plural.size() + at.name.size() +
+                 at.sub_resource.size() + path_room_bytes);
+    append_version(path, of.group, of.version);
     if (!at.ns.empty()) {
         path += "/namespaces";
-        ok = append_checked(path, of, "namespace", at.ns);
+        if (auto ok = append_checked(path, of, "namespace", at.ns); !ok) return base::fail(std::move(ok).error());
     }
     path += '/';
     append_segment(path, of.plural);
-    if (ok && !at.name.empty()) ok = append_checked(path, of, "name", at.name);
-    if (ok && !at.sub_resource.empty()) ok = append_checked(path, of, "sub-resource", at.sub_resource);
-    if (!ok) return base::fail(std::move(ok).error());
+    if (!at.name.empty())
+        if (auto ok = append_checked(path, of, "name", at.name); !ok) return base::fail(std::move(ok).error());
+    if (!at.sub_resource.empty())
+        if (auto ok = append_checked(path, of, "sub-resource", at.sub_resource); !ok)
+            return base::fail(std::move(ok).error());
     return path;
 }
 
-std::string describe(const resource& of, const location& at) {
-    std::string text(of.kind);
+void append_description(std::string& text, const resource& of, const location& at) {
+    text.append(of.kind);
     if (at.name.empty()) {
         if (!at.ns.empty()) text.append(" in ").append(at.ns);
-        return text;
+        return;
     }
     text += ' ';
     if (!at.ns.empty()) text.append(at.ns).append("/");
     text.append(at.name);
     if (!at.sub_resource.empty()) text.append("/").append(at.sub_resource);
+}
+
+std::string describe(const resource& of, const location& at) {
+    std::string text;
+    append_description(text, of, at);
     return text;
 }
 

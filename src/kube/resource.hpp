@@ -32,5 +32,6 @@ struct location {
 [[nodiscard]] std::string version_path(std::string_view group, std::string_view version);
 // "JobSet ns/name", "JobSet ns/name/status", "JobSet in ns", "JobSet": for messages.
 [[nodiscard]] std::string describe(const resource& of, const location& at);
+void append_description(std::string& text, const resource& of, const location& at);
 
 }  // namespace cotrain::kube

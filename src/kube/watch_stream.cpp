@@ -30,10 +30,16 @@ base::result<std::optional<std::string_view>> watch_stream::take() {
 
 awaitable<base::result<bool>> watch_stream::more() {
     state& s = *state_;
-    auto chunk = co_await s.body.read();
+    auto arrived = s.body.take();
+    while (!arrived) {
+        if (!co_await s.body.arrival())
+            co_return base::fail(base::errc::canceled, s.attempt + ": given up by the caller");
+        arrived = s.body.take();
+    }
+    const base::result<std::string_view>& chunk = *arrived;
     if (!chunk && chunk.error().code == base::errc::deadline)
         co_return base::fail(base::errc::lost, s.attempt + ": the server did not end the watch in time");
-    if (!chunk) co_return base::fail(std::move(chunk).error().during(s.attempt));
+    if (!chunk) co_return base::fail(base::error(chunk.error()).during(s.attempt));
     if (!chunk->empty()) {
         s.lines.feed(*chunk);
         co_return true;

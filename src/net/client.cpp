@@ -93,21 +93,28 @@ void body_stream::end_by(std::chrono::steady_clock::time_point when) {
 int body_stream::status() const { return state_->what->status; }
 const header_list& body_stream::headers() const { return state_->what->headers; }
 
-awaitable<base::result<std::string_view>> body_stream::read() {
+base::signal& body_stream::changed() { return state_->what->changed; }
+
+std::optional<base::result<std::string_view>> body_stream::take() {
     state& s = *state_;
     exchange& what = *s.what;
     if (const std::size_t used = s.current.size(); used != 0) {
         s.current.clear();
         if (what.on != nullptr) what.on->consume(what, used);
     }
+    if (!what.body.empty()) {
+        s.current.swap(what.body);
+        return s.current.view();
+    }
+    if (what.ended) return std::string_view{};
+    if (what.failure) return base::fail(*what.failure);
+    return std::nullopt;
+}
+
+awaitable<base::result<std::string_view>> body_stream::read() {
     for (;;) {
-        if (!what.body.empty()) {
-            s.current.swap(what.body);
-            co_return s.current.view();
-        }
-        if (what.ended) co_return std::string_view{};
-        if (what.failure) co_return base::fail(*what.failure);
-        if (!co_await what.changed.wait()) co_return base::fail(given_up());
+        if (auto got = take()) co_return *std::move(got);
+        if (!co_await arrival()) co_return base::fail(given_up());
     }
 }
 

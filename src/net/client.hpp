@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,6 +13,7 @@
 #include "base/backoff.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/signal.hpp"
 #include "net/h2/session.hpp"
 #include "net/http.hpp"
 #include "net/tcp/connect.hpp"
@@ -49,12 +51,17 @@ class body_stream {
     [[nodiscard]] const header_list& headers() const;
     // The next bytes, valid until the next call; empty at the end. Not reading holds back this stream only.
     [[nodiscard]] awaitable<base::result<std::string_view>> read();
+    // What read() would give without waiting, or nothing: then arrival() is to be awaited, which false ends. For who
+    // awaits in a coroutine of its own anyway.
+    [[nodiscard]] std::optional<base::result<std::string_view>> take();
+    [[nodiscard]] auto arrival() { return changed().wait(); }
     // A body that has not ended by then does not go on: what has come can be read, then errc::deadline.
     void end_by(std::chrono::steady_clock::time_point when);
     // The rest of the body, at most `bytes_max`.
     [[nodiscard]] awaitable<base::result<std::string>> read_all(std::size_t bytes_max);
 
    private:
+    [[nodiscard]] base::signal& changed();
     std::unique_ptr<state> state_;
 };
 

@@ -31,6 +31,7 @@ awaitable<void> connection::read_loop() {
             close(open ? "the peer closed the connection" : std::move(open).error().message);
             break;
         }
+        base::turn now;
         const bool doubted = pulse_.doubted();
         pulse_.heard(std::chrono::steady_clock::now());
         if (doubted) owner_.on_trusted_again();
@@ -40,6 +41,7 @@ awaitable<void> connection::read_loop() {
         }
         incoming_.clear();
         deliver();
+        now.end();  // what they are to do, and what that asks of the peer
         // Everybody this read concerns has run: what they want sent leaves now, in one write.
         if (session_.wants_write() || wire_.owes() || over()) work_.notify();
     }
@@ -50,7 +52,12 @@ awaitable<void> connection::write_loop() {
         session_.drain(outgoing_, write_batch_bytes);
         deliver();  // requests that found the stream ids used up
         if (!outgoing_.empty() || wire_.owes()) {
-            if (auto sent = co_await wire_.write(&outgoing_); !sent) close(std::move(sent).error().message);
+            auto sent = wire_.write_now(&outgoing_);
+            if (!sent) {
+                close(std::move(sent).error().message);
+            } else if (!*sent) {
+                if (auto rest = co_await wire_.write_rest(); !rest) close(std::move(rest).error().message);
+            }
         } else if (session_.failure() != nullptr) {
             close(session_.failure()->message);
         } else if (over()) {
@@ -137,12 +144,14 @@ void connection::deliver() {
     std::size_t woken = 0;
     while (!ended_.empty() || !announced_.empty()) {
         for (auto& attempt : std::exchange(ended_, {})) owner_.on_attempt_ended(std::move(attempt));
-        for (auto& what : std::exchange(announced_, {})) {
+        waking_.swap(announced_);
+        for (auto& what : waking_) {
             what->announced = false;
             if (!what->changed.waiting()) continue;
             what->changed.notify();
             if (++woken % write_after_wakes == 0 && !closed_) work_.notify();
         }
+        waking_.clear();
     }
     delivering_ = false;
 }

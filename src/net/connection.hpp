@@ -103,6 +103,7 @@ class connection final : public h2::events {
     base::byte_queue outgoing_{transport::write_retain_bytes};
     boost::unordered_flat_map<std::uint64_t, std::shared_ptr<exchange>> running_;
     std::vector<std::shared_ptr<exchange>> announced_;
+    std::vector<std::shared_ptr<exchange>> waking_;  // of deliver()
     std::vector<ended_attempt> ended_;
     base::signal work_;
     std::string why_;

@@ -42,10 +42,14 @@ awaitable<base::result<>> transport::handshake() {
     for (;;) {
         auto done = secured_->handshake();
         // Also on failure: the peer should receive the alert that says why.
-        auto sent = co_await send(&secured_->outgoing());
+        const auto sent = send(secured_->outgoing());
+        const auto rest = sent && !*sent ? co_await write_rest() : base::result<>{};
         if (!done) co_return base::fail(std::move(done).error());
-        if (!sent) co_return base::fail(unreached(sent.error().message));
-        if (*done) co_return base::result<>{};
+        if (!sent || !rest) co_return base::fail(unreached((sent ? rest.error() : sent.error()).message));
+        if (*done) {
+            unread_ = true;
+            co_return base::result<>{};
+        }
         auto room = received_.prepare(read_bytes);
         auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
         if (error == asio::error::eof) co_return base::fail(secured_->truncated());
@@ -57,7 +61,7 @@ awaitable<base::result<>> transport::handshake() {
 
 awaitable<base::result<bool>> transport::read(base::byte_queue* plaintext) {
     const std::size_t before = plaintext->size();
-    if (secured_) {  // what the handshake's last read brought along
+    if (std::exchange(unread_, false)) {  // what the read before brought along
         auto open = secured_->read(*plaintext);
         if (!open) co_return base::fail(std::move(open).error());
         if (!*open) co_return false;
@@ -80,36 +84,51 @@ awaitable<base::result<bool>> transport::read(base::byte_queue* plaintext) {
         auto open = secured_->read(*plaintext);
         if (!open) co_return base::fail(std::move(open).error());
         if (!*open && plaintext->size() == before) co_return false;
+        unread_ = !*open;
         if (owes() && plaintext->size() == before) co_return true;
     }
     co_return true;
 }
 
 awaitable<base::result<>> transport::write(base::byte_queue* plaintext) {
-    if (!secured_) co_return co_await send(plaintext);
-    if (auto taken = secured_->write(plaintext->view()); !taken) co_return base::fail(std::move(taken).error());
-    plaintext->clear();
-    co_return co_await send(&secured_->outgoing());
+    const auto sent = write_now(plaintext);
+    if (!sent) co_return base::fail(sent.error());
+    if (*sent) co_return base::result<>{};
+    co_return co_await write_rest();
 }
 
-awaitable<base::result<>> transport::send(base::byte_queue* bytes) {
-    while (!bytes->empty() || !sending_.empty()) {
-        if (sending_.empty()) sending_.swap(*bytes);
-        // Straight to the kernel, without a turn of the loop: waiting is the exception.
+base::result<bool> transport::write_now(base::byte_queue* plaintext) {
+    if (!secured_) return send(*plaintext);
+    if (auto taken = secured_->write(plaintext->view()); !taken) return base::fail(std::move(taken).error());
+    plaintext->clear();
+    return send(secured_->outgoing());
+}
+
+awaitable<base::result<>> transport::write_rest() {
+    base::byte_queue none;
+    for (;;) {
+        auto [waited] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, use_tuple);
+        if (waited) co_return base::fail(lost("write", waited));
+        const auto sent = send(secured_ ? secured_->outgoing() : none);
+        if (!sent) co_return base::fail(sent.error());
+        if (*sent) co_return base::result<>{};
+    }
+}
+
+// Straight to the kernel, without a turn of the loop: waiting is the exception. False when the kernel takes no more.
+base::result<bool> transport::send(base::byte_queue& bytes) {
+    while (!bytes.empty() || !sending_.empty()) {
+        if (sending_.empty()) sending_.swap(bytes);
         const std::string_view chunk = sending_.view();
         boost::system::error_code error;
         const std::size_t sent = socket_.write_some(asio::buffer(chunk.data(), chunk.size()), error);
         ++writes;
-        if (error == asio::error::would_block) {
-            auto [waited] = co_await socket_.async_wait(asio::ip::tcp::socket::wait_write, use_tuple);
-            if (waited) co_return base::fail(lost("write", waited));
-            continue;
-        }
-        if (error) co_return base::fail(lost("write", error));
+        if (error == asio::error::would_block) return false;
+        if (error) return base::fail(lost("write", error));
         bytes_out += sent;
         sending_.consume(sent);
     }
-    co_return base::result<>{};
+    return true;
 }
 
 bool transport::owes() const { return secured_ && !const_cast<tls::engine&>(*secured_).outgoing().empty(); }
@@ -117,7 +136,8 @@ bool transport::owes() const { return secured_ && !const_cast<tls::engine&>(*sec
 awaitable<void> transport::finish_writing() {
     if (secured_) {
         secured_->close();
-        static_cast<void>(co_await send(&secured_->outgoing()));
+        const auto sent = send(secured_->outgoing());
+        if (sent && !*sent) static_cast<void>(co_await write_rest());
     }
     boost::system::error_code ignored;
     socket_.shutdown(asio::ip::tcp::socket::shutdown_send, ignored);

@@ -30,6 +30,9 @@ class transport {
     [[nodiscard]] awaitable<base::result<bool>> read(base::byte_queue* plaintext);
     // Sends all of `plaintext`, and whatever TLS itself has to say, in as few system calls as the kernel takes.
     [[nodiscard]] awaitable<base::result<>> write(base::byte_queue* plaintext);
+    // The same without a coroutine, as far as the kernel takes it at once; false when there is a rest to write.
+    [[nodiscard]] base::result<bool> write_now(base::byte_queue* plaintext);
+    [[nodiscard]] awaitable<base::result<>> write_rest();
     // TLS has something to say although nobody wrote: a writer should call write().
     [[nodiscard]] bool owes() const;
 
@@ -43,10 +46,11 @@ class transport {
     std::uint64_t bytes_in = 0, bytes_out = 0, reads = 0, writes = 0;
 
    private:
-    [[nodiscard]] awaitable<base::result<>> send(base::byte_queue* bytes);
+    [[nodiscard]] base::result<bool> send(base::byte_queue& bytes);
 
     asio::ip::tcp::socket socket_;
     std::optional<tls::engine> secured_;
+    bool unread_ = false;  // the engine has more to say: data after its handshake, or the peer's end after data
     base::byte_queue received_{read_bytes};
     base::byte_queue sending_{
         write_retain_bytes};  // stable while the kernel takes from it, whatever the engine appends meanwhile

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <vector>
 
 #include "support/run.hpp"
 
@@ -88,6 +89,88 @@ TEST(signal, a_cancelled_wait_leaves_the_signal_free) {
     loop.run();
     EXPECT_FALSE(s.waiting());
     EXPECT_EQ(group.size(), 0U);
+}
+
+awaitable<void> note_when_woken(signal* s, std::vector<int>* order, int number, signal* wakes) {
+    if (!co_await s->wait()) co_return;
+    order->push_back(number);
+    if (wakes != nullptr) wakes->notify_later();
+}
+
+struct turn_test : testing::Test {
+    turn_test() {
+        group.spawn("first", note_when_woken(&first, &order, 1, &third));
+        group.spawn("second", note_when_woken(&second, &order, 2, nullptr));
+        group.spawn("third", note_when_woken(&third, &order, 3, nullptr));
+        loop.poll();
+        loop.restart();
+    }
+    void TearDown() override {
+        loop.restart();
+        loop.run();
+        EXPECT_EQ(group.size(), 0U);
+    }
+
+    asio::io_context loop{1};
+    signal first, second, third;
+    std::vector<int> order;
+    task_group group{loop.get_executor()};
+};
+
+TEST_F(turn_test, resumes_at_its_end_who_was_woken_and_whom_they_wake) {
+    {
+        turn now;
+        first.notify_later();
+        second.notify_later();
+        EXPECT_TRUE(order.empty());
+        now.end();
+    }
+    EXPECT_EQ(order, (std::vector{1, 2, 3}));
+}
+
+TEST_F(turn_test, without_its_end_they_go_on_from_the_event_loop) {
+    {
+        turn now;
+        first.notify_later();
+        second.notify_later();
+        EXPECT_EQ(loop.poll(), 0U);
+    }
+    EXPECT_TRUE(order.empty());
+    loop.restart();
+    loop.run();
+    EXPECT_EQ(order, (std::vector{1, 2, 3}));
+}
+
+TEST_F(turn_test, one_inside_another_leaves_all_to_the_outer) {
+    turn now;
+    {
+        turn inner;
+        first.notify_later();
+        inner.end();
+    }
+    EXPECT_TRUE(order.empty());
+    now.end();
+    EXPECT_EQ(order, (std::vector{1, 3}));
+    second.notify();
+}
+
+TEST(turn, wakes_beyond_its_bound_are_not_lost) {
+    asio::io_context loop(1);
+    constexpr std::size_t many = 1000;
+    std::vector<signal> signals(many);
+    std::vector<int> order;
+    task_group group(loop.get_executor());
+    for (signal& s : signals) group.spawn("waits", note_when_woken(&s, &order, 0, nullptr));
+    loop.poll();
+    loop.restart();
+    {
+        turn now;
+        for (signal& s : signals) s.notify_later();
+        now.end();
+        EXPECT_LT(order.size(), many);
+    }
+    loop.run();
+    EXPECT_EQ(order.size(), many);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "integration/control.hpp"
 #include "kube/client.hpp"
 #include "kube/find_config.hpp"
+#include "reconcile/missing_rights.hpp"
 #include "support/run.hpp"
 #include "support/temp_dir.hpp"
 
@@ -300,6 +301,24 @@ TEST(verbs, who_may_not_is_told_so) {
             "get Secret default/a: 403 Forbidden: secrets \"a\" is forbidden: User \"nobody-in-particular\"");
         EXPECT_TRUE(may && !may->allowed);
     }(api->get()));
+}
+
+// Both are 403: one in the authorizer's words, one in those of admission, where policies and webhooks speak too.
+TEST(verbs, a_missing_right_to_delete_is_told_from_a_policy) {
+    scene here("verbs-rights", test::real_cluster());
+    here.run([](scene& s) -> awaitable<void> {
+        cluster_config cluster = test::real_cluster();
+        cluster.user.as.user = "nobody-in-particular";
+        const auto nobody = client::make(s.loop.get_executor(), cluster, {}, base::null_logger());
+        EXPECT_TRUE(nobody);
+        if (!nobody) co_return;
+        const auto without_right = co_await (*nobody)->remove(configmaps, {s.ns, "a"});
+        co_await (*nobody)->stop();
+        const auto refused = co_await s.api->remove(namespaces, {"", "default"});
+        expect_refusal(refused, 403, "Forbidden", "delete Namespace default: 403 Forbidden:");
+        EXPECT_TRUE(!without_right && reconcile::missing_rights::told_by(without_right.error()));
+        EXPECT_TRUE(!refused && !reconcile::missing_rights::told_by(refused.error()));
+    });
 }
 
 TEST(verbs, a_refused_token_is_an_error_that_says_so) {

@@ -24,6 +24,12 @@ constexpr std::size_t record_bytes_max = 16384;
 constexpr std::size_t record_overhead_max = 32;  // header, nonce, content type and tag
 constexpr std::size_t bytes_per_allowed_message = 1U << 20U;
 
+// OpenSSL judges a call by its queue of errors, which must be empty before; it nearly always is, and emptying it costs
+// as if it were not.
+void forget_errors() {
+    if (ERR_peek_error() != 0) ERR_clear_error();
+}
+
 bool is_address(const std::string& text) {
     ASN1_OCTET_STRING* bytes = a2i_IPADDRESS(text.c_str());
     ASN1_OCTET_STRING_free(bytes);
@@ -207,7 +213,7 @@ base::result<bool> engine::read(base::byte_queue& plaintext) {
         return me.fail_with(base::make_error(base::errc::internal, "TLS read before handshake"));
     if (me.peer_closed) return false;
     SSL* ssl = me.ssl.get();
-    ERR_clear_error();
+    forget_errors();
     // Also for a record of which a part came before.
     static_cast<void>(plaintext.prepare(me.ends.incoming() + (SSL_has_pending(ssl) != 0 ? record_bytes_max : 0)));
     for (;;) {
@@ -245,7 +251,7 @@ base::result<> engine::write(std::string_view plaintext) {
         return me.fail_with_cause();
     }
     static_cast<void>(out.prepare(sealed));
-    ERR_clear_error();
+    forget_errors();
     std::size_t written = 0;
     if (SSL_write_ex(me.ssl.get(), plaintext.data(), plaintext.size(), &written) != 1) return me.fail_with_cause();
     return {};
