@@ -153,9 +153,11 @@ base::result<> servers::start() {
     return {};
 }
 
-awaitable<void> servers::stop() {
+awaitable<void> servers::stop(std::chrono::steady_clock::time_point latest) {
     if (progress_) progress_->stop();
-    for (const listening& each : servers_) co_await each.on->stop();
+    // All at once: none takes requests while another one is waited for.
+    for (const listening& each : servers_) each.on->close();
+    for (const listening& each : servers_) co_await each.on->stop(latest);
     if (keeper_) co_await keeper_->stop();
     if (files_) co_await files_->stop();
 }

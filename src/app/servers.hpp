@@ -1,6 +1,7 @@
 // All that the operator serves: webhooks, metrics and state, health, progress reports, and the certificates for them.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -46,8 +47,8 @@ class servers {
 
     // Binds all ports; the error names the one that cannot be had.
     [[nodiscard]] base::result<> start();
-    // Answers what was accepted.
-    [[nodiscard]] awaitable<void> stop();
+    // Nobody takes anything new; what was accepted is answered where that works until `latest`.
+    [[nodiscard]] awaitable<void> stop(std::chrono::steady_clock::time_point latest);
 
     // Where a server listens ("webhooks", "metrics", "health"); 0 if it does not.
     [[nodiscard]] std::uint16_t port_of(std::string_view what) const;

@@ -194,13 +194,17 @@ void server::drop_connections() {
     for (const auto& link : std::vector(impl_->connections)) link->close();
 }
 
-awaitable<void> server::stop() {
+void server::close() {
     impl_->stopping = true;
     boost::system::error_code ignored;
     impl_->acceptor.close(ignored);
     shutdown_connections();
+}
+
+awaitable<void> server::stop(std::chrono::steady_clock::time_point latest) {
+    close();
     asio::steady_timer timer(impl_->executor);
-    const auto end = std::chrono::steady_clock::now() + impl_->options.drain;
+    const auto end = std::min(std::chrono::steady_clock::now() + impl_->options.drain, latest);
     while (counters().connections_open != 0 && std::chrono::steady_clock::now() < end) {
         timer.expires_after(std::chrono::milliseconds(5));
         co_await timer.async_wait(use_tuple);

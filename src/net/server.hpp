@@ -83,8 +83,11 @@ class server {
     void shutdown_connections();
     // Cuts every connection without a word.
     void drop_connections();
-    // Stops accepting, says GOAWAY, waits for what is under way within the grace, then cuts.
-    [[nodiscard]] awaitable<void> stop();
+    // Stops accepting, and shuts connections down.
+    void close();
+    // close(), then waits for what is under way within the grace, until `latest` at most, then cuts.
+    [[nodiscard]] awaitable<void> stop(
+        std::chrono::steady_clock::time_point latest = std::chrono::steady_clock::time_point::max());
 
     struct impl;
 
