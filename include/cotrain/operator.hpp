@@ -36,8 +36,8 @@ class embedded_operator {
 
     // Works until stop(), or until the Lease is lost. Once.
     [[nodiscard]] awaitable<operator_end> run();
-    // run() returns within 4 seconds: what is under way ends, the Lease is given back. In a Pod it answers webhooks for
-    // a moment longer.
+    // run() returns within 5 seconds: what is under way ends, the Lease is given back. In a Pod webhooks are answered
+    // for the first 3 of them.
     void stop();
 
     // In sync with the cluster.

@@ -150,12 +150,9 @@ std::optional<std::chrono::milliseconds> operator_process::may_write() const {
     return working_now_ ? lease_time() : std::nullopt;
 }
 
-// No write may be under way when another replica may lead: the rest of the Lease's time is all it gets.
 std::optional<std::chrono::milliseconds> operator_process::lease_time() const {
     if (leader_ == nullptr) return write_time;
-    if (!leader_->leading()) return std::nullopt;
-    const auto left = leader_->leading_until() - std::chrono::steady_clock::now();
-    return std::max<std::chrono::milliseconds>(std::chrono::ceil<std::chrono::milliseconds>(left) - 1ms, 1ms);
+    return leader_->write_time();
 }
 
 bool operator_process::open_ports() {
@@ -199,7 +196,6 @@ void operator_process::begin() {
                 exit_ = operator_exit::lost_lease;
                 stop();
             });
-        leader_->start();
     }
     give_back_memory();  // before the lists come: the start has run much code that nothing runs again
     informers_->start();
@@ -278,6 +274,9 @@ awaitable<void> operator_process::work_when_leading() {
               {{"trainjobs", static_cast<std::int64_t>(informers_->store(kind::train_job).size())}});
     // A standby may wait for long from here on. Who leads at once, and has few objects, works first.
     if (leader_ != nullptr || informers_->memory_bytes() > many_bytes) give_back_memory();
+    if (stopping_) co_return;
+    // Not before: a replica that could not work yet would keep the Lease from one that can.
+    if (leader_ != nullptr) leader_->start();
     if (leader_ != nullptr && !co_await leader_->acquired()) co_return;
     if (stopping_) co_return;
     working_now_ = true;
@@ -314,25 +313,45 @@ awaitable<void> operator_process::tidy_up() {
 
 // What is under way may finish, within reason; the Lease goes last, when nothing of ours writes any more.
 awaitable<void> operator_process::wind_down() {
+    // Informers go on until the end: nothing that they bring may start a worker.
+    for (auto* const each : {&job_controller_, &runtime_controller_, &cluster_runtime_controller_}) (*each)->close();
+    const bool all_written = co_await end_work();
+    co_await leave_lease(all_written);
+    if (exit_ == operator_exit::stopped && !kube::surroundings::of_process().service_host.empty()) {
+        patience_.expires_at(asked_to_stop_ + farewell);
+        static_cast<void>(co_await patience_.async_wait(use_tuple));
+    }
+    co_await servers_->stop(asked_to_stop_ + stop_patience);
+    watching_.cancel();
+    co_await watching_.join();
+    co_await api_.stop();
+}
+
+awaitable<bool> operator_process::end_work() {
     if (working_now_ && exit_ != operator_exit::lost_lease) {
-        patience_.expires_after(stop_patience / 2);
+        patience_.expires_at(asked_to_stop_ + stop_patience / 2);
         draining_.spawn("drain", drain());
         if (!drained_) static_cast<void>(co_await patience_.async_wait(use_tuple));
     }
+    const bool all_written = gate_.under_way() == 0;
     working_.cancel();
     draining_.cancel();
     co_await working_.join();
     co_await draining_.join();
     working_now_ = false;
-    if (leader_ != nullptr) static_cast<void>(co_await leader_->stop(stop_patience / 4));
-    if (exit_ == operator_exit::stopped && !kube::surroundings::of_process().service_host.empty()) {
-        patience_.expires_at(asked_to_stop_ + farewell);
-        static_cast<void>(co_await patience_.async_wait(use_tuple));
+    co_return all_written;
+}
+
+// The API server may still commit a write that we gave up: nobody else may lead before that is over, so the Lease is
+// left to run out then.
+awaitable<void> operator_process::leave_lease(bool give_back) {
+    if (leader_ == nullptr) co_return;
+    if (give_back) {
+        static_cast<void>(co_await leader_->stop(stop_patience / 4));
+    } else {
+        if (leader_->leading()) log_.warn("writes were cut off: the Lease is not given back, but runs out");
+        leader_->leave();
     }
-    co_await servers_->stop();
-    watching_.cancel();
-    co_await watching_.join();
-    co_await api_.stop();
 }
 
 awaitable<void> operator_process::drain() {

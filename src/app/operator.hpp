@@ -36,7 +36,8 @@ enum class operator_exit : std::uint8_t {
     lost_lease = 3,  // another replica may lead: start again as a follower
 };
 
-// All that a graceful stop may take: requests under way, the Lease, closing.
+// All that an end may wait for, counted from when it was asked for: writes under way, the Lease, requests to us. What
+// is left then is cut, and the process ends within five seconds.
 inline constexpr auto stop_patience = std::chrono::milliseconds(4'000);
 
 // How the operator's client is set up by its configuration.
@@ -103,6 +104,9 @@ class operator_process {
     [[nodiscard]] awaitable<void> tidy_up();
     [[nodiscard]] awaitable<void> wind_down();
     [[nodiscard]] awaitable<void> drain();
+    // Whether all writes came to their end.
+    [[nodiscard]] awaitable<bool> end_work();
+    [[nodiscard]] awaitable<void> leave_lease(bool give_back);
     [[nodiscard]] std::optional<std::chrono::milliseconds> lease_time() const;
     [[nodiscard]] std::optional<std::chrono::milliseconds> may_write() const;
     [[nodiscard]] reconcile::controller& controller_of(reconcile::key runtime);

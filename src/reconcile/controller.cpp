@@ -95,8 +95,9 @@ void controller::set_in_flight_max(unsigned most) {
     nudge();
 }
 
+void controller::close() { core_.drain(); }
+
 awaitable<void> controller::drain() {
-    core_.drain();
     while (core_.in_flight() != 0) co_await drained_.wait();
 }
 

@@ -25,7 +25,10 @@ class controller {
     // Never runs the reconciler on the caller's stack.
     void add(key k, work how);
     void add_after(key k, std::chrono::nanoseconds delay);
-    // Nothing new starts; returns when all that ran has finished.
+    // Nothing new starts, whatever is added. Goes before a cancel() of the group: a worker that is spawned behind it
+    // would wait for ever.
+    void close();
+    // After close(): returns when all that ran has finished.
     [[nodiscard]] awaitable<void> drain();
 
     void set_in_flight_max(unsigned most);

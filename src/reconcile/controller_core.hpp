@@ -24,7 +24,10 @@ struct outcome {
 
     [[nodiscard]] static outcome done() { return {}; }
     [[nodiscard]] static outcome again_after(std::chrono::nanoseconds d) { return {what::again_after, d}; }
-    [[nodiscard]] static outcome failed() { return {what::failed, {}}; }
+    // Comes back after its backoff, and after `at_latest` at the latest: a deadline does not wait for a long one.
+    [[nodiscard]] static outcome failed(std::chrono::nanoseconds at_latest = std::chrono::nanoseconds::max()) {
+        return {what::failed, at_latest};
+    }
 };
 
 struct controller_limits {

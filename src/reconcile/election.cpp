@@ -30,6 +30,12 @@ moment election::give_up_at(moment now) const {
     return role_ == role::leader ? std::min(usual, leading_until()) : usual;
 }
 
+std::optional<std::chrono::milliseconds> election::write_time(moment now) const {
+    if (!leading(now)) return std::nullopt;
+    const auto left = std::chrono::floor<std::chrono::milliseconds>(leading_until() - now);
+    return left.count() > 0 ? std::optional(left) : std::nullopt;
+}
+
 election::action election::read(moment now) {
     in_flight_ = true;
     sent_at_ = now;
@@ -71,8 +77,9 @@ election::action election::next(moment now, wall_micros wall, base::random_sourc
     if (in_flight_) return {ask::answer, {}, {}};
     if (stopping_) {
         // Only what is certainly ours is given back.
-        if (role_ == role::leader && stale_) return read(now);
-        if (role_ == role::leader && ours() && !absent_) return release(now, wall);
+        const bool give_back = role_ == role::leader && !leaving_;
+        if (give_back && stale_) return read(now);
+        if (give_back && ours() && !absent_) return release(now, wall);
         role_ = role::released;
         return {ask::end, {}, {}};
     }

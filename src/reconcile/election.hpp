@@ -47,7 +47,7 @@ class election {
         follower,
         leader,
         lost,     // led, and does no more: for good
-        released  // gave the lease back, or never had it when it was told to stop
+        released  // gave the lease back, leaves it to run out, or never had it when it was told to stop
     };
     enum class ask : std::uint8_t {
         read,    // GET the lease, then read_done() or read_failed()
@@ -74,12 +74,16 @@ class election {
     void write_failed(moment now);
     // Gives the lease back if it is ours; then next() says end.
     void stop() { stopping_ = true; }
+    // Leads no more, and leaves the lease to run out; next() says end.
+    void leave() { stopping_ = leaving_ = true; }
 
     // The gate of every write to the cluster.
     [[nodiscard]] bool leading(moment now) const {
-        return role_ == role::leader && now < renewed_at_ + timing_.renew_deadline;
+        return role_ == role::leader && !leaving_ && now < renewed_at_ + timing_.renew_deadline;
     }
     [[nodiscard]] moment leading_until() const { return renewed_at_ + timing_.renew_deadline; }
+    // How long a write that starts now may take, so that it ends while nobody else can lead; nothing: none may start.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> write_time(moment now) const;
     [[nodiscard]] role state() const { return role_; }
     // Who held the lease when it was seen last.
     [[nodiscard]] const std::string& holder() const { return seen_.holder; }
@@ -107,6 +111,7 @@ class election {
     bool in_flight_ = false;
     bool releasing_ = false;
     bool stopping_ = false;
+    bool leaving_ = false;
     moment changed_at_{};  // when seen_ was seen to change
     moment sent_at_{};     // of the request in flight
     moment renewed_at_{};

@@ -42,9 +42,16 @@ leader::leader(const leader_tools& tools, leader_options options, std::function<
       election_(options_.identity, options_.timing),
       timer_(tools.owner.executor()) {}
 
-void leader::start() { owner_.spawn("leader election", run()); }
+void leader::start() {
+    started_ = true;
+    owner_.spawn("leader election", run());
+}
 
 bool leader::leading() const { return announced_ && !stopping_ && election_.leading(clock::now()); }
+
+std::optional<std::chrono::milliseconds> leader::write_time() const {
+    return announced_ && !stopping_ ? election_.write_time(clock::now()) : std::nullopt;
+}
 
 awaitable<bool> leader::acquired() {
     while (!leading() && !ended_ && !stopping_)
@@ -58,9 +65,16 @@ awaitable<bool> leader::stop(std::chrono::milliseconds patience) {
     election_.stop();
     announce();
     timer_.cancel();
-    while (!ended_ && clock::now() < stop_by_)
+    while (started_ && !ended_ && clock::now() < stop_by_)
         if (co_await waiting_.until(stop_by_) == kube::sleepers::outcome::cancelled) break;
     co_return ended_&& election_.state() == election::role::released&& election_.holder() != options_.identity;
+}
+
+void leader::leave() {
+    stopping_ = true;
+    election_.leave();
+    announce();
+    timer_.cancel();
 }
 
 awaitable<void> leader::run() {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -43,12 +44,16 @@ class leader {
     void start();
     // The gate of every write to the cluster: ask right before each.
     [[nodiscard]] bool leading() const;
-    // No write may be under way any more then, unless the Lease is renewed before.
-    [[nodiscard]] moment leading_until() const { return election_.leading_until(); }
+    // How long a write that starts now may take: the rest of the Lease, unless it is renewed before; nothing: none may
+    // start.
+    [[nodiscard]] std::optional<std::chrono::milliseconds> write_time() const;
     // Waits until this process leads; false when it never will (stopped, lost) or the wait was cancelled.
     [[nodiscard]] awaitable<bool> acquired();
     // Leads no more, and gives the Lease back if that works within `patience`. Whether others may take it at once.
     [[nodiscard]] awaitable<bool> stop(std::chrono::milliseconds patience = std::chrono::milliseconds(2'000));
+
+    // Leads no more, and leaves the Lease to run out: where writes may still be committed that nobody waits for.
+    void leave();
 
     // It led, and lost the Lease or could not renew it in time.
     [[nodiscard]] bool lost() const { return election_.state() == election::role::lost; }
@@ -81,6 +86,7 @@ class leader {
     std::string trouble_;  // told last, at
     moment told_{};
     std::uint64_t failures_ = 0;
+    bool started_ = false;
     bool announced_ = false;  // that we lead
     bool stopping_ = false;
     bool ended_ = false;

@@ -55,6 +55,18 @@ foreign foreign_at(std::string_view text) {
     return {};
 }
 
+// One write, from its beginning to its answer or its end.
+class write_mark {
+   public:
+    explicit write_mark(unsigned& all) : all_(all) { ++all_; }
+    ~write_mark() { --all_; }
+    write_mark(const write_mark&) = delete;
+    write_mark& operator=(const write_mark&) = delete;
+
+   private:
+    unsigned& all_;
+};
+
 }  // namespace
 
 std::string yaml_safe(std::string json) {
@@ -82,6 +94,7 @@ awaitable<base::result<std::string>> write_gate::get(target at) {
 awaitable<base::result<std::string>> write_gate::apply(target at, std::string body) {
     const auto time = may_write_();
     if (!time) co_return closed();
+    const write_mark mark(under_way_);
     auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, yaml_safe(std::move(body)),
                                       true, {.field_manager = api::names::field_manager, .with = {.deadline = *time}});
     apply_counts& counts = counts_[static_cast<std::size_t>(kind_of(*at.type))];
@@ -96,6 +109,7 @@ awaitable<base::result<std::string>> write_gate::apply(target at, std::string bo
 awaitable<base::result<std::string>> write_gate::merge_patch(target at, std::string sub_resource, std::string body) {
     const auto time = may_write_();
     if (!time) co_return closed();
+    const write_mark mark(under_way_);
     co_return body_of(co_await api_.merge_patch(resource_of(*at.type), {.ns = at.ns, .name = at.name}, std::move(body),
                                                 {.sub_resource = sub_resource, .with = {.deadline = *time}}));
 }
@@ -103,6 +117,7 @@ awaitable<base::result<std::string>> write_gate::merge_patch(target at, std::str
 awaitable<base::result<>> write_gate::remove(target at, std::string uid) {
     const auto time = may_write_();
     if (!time) co_return closed();
+    const write_mark mark(under_way_);
     auto answer =
         co_await api_.remove(resource_of(*at.type), {.ns = at.ns, .name = at.name},
                              {.dependents = kube::propagation::background, .uid = uid, .with = {.deadline = *time}});

@@ -41,12 +41,15 @@ class write_gate final : public remote {
                                                                    std::string body) override;
     [[nodiscard]] awaitable<base::result<>> remove(target at, std::string uid) override;
 
+    // Writes that began and were not answered yet.
+    [[nodiscard]] unsigned under_way() const { return under_way_; }
     [[nodiscard]] const apply_counts& counts(watch::kind k) const { return counts_[static_cast<std::size_t>(k)]; }
 
    private:
     kube::client& api_;
     allowance may_write_;
     std::array<apply_counts, watch::kinds> counts_{};
+    unsigned under_way_ = 0;
 };
 
 }  // namespace cotrain::reconcile

@@ -97,6 +97,8 @@ awaitable<void> take_over(operator_scene* s, std::vector<std::unique_ptr<replica
     EXPECT_TRUE(leader != all->end());
     if (leader == all->end()) co_return;
     auto& other = **std::ranges::find_if(*all, [&](const auto& r) { return r != *leader; });
+    // Before that it takes no part in the election, and could not tell how old the Lease is.
+    EXPECT_TRUE(co_await other.process->said("in sync with the cluster", std::chrono::seconds(30)));
     // In the middle of work.
     co_await s->create_jobs("a-" + std::to_string(round) + "-", 0, 20, torch_job);
     (*leader)->process->signal(fault);

@@ -59,6 +59,21 @@ TEST(controller_core, a_failed_key_comes_back_later_and_later_until_it_succeeds)
     EXPECT_EQ(core.metrics().done, 1U);
 }
 
+TEST(controller_core, a_failed_key_comes_back_when_it_has_to_however_often_it_failed) {
+    controller_core core;
+    moment now{1s};
+    core.add(job(1), work::fresh, now);
+    for (unsigned failures = 0; failures < 20; ++failures) {
+        core.finish(core.start(now)->id, outcome::failed(1min), now);
+        EXPECT_LE(*core.next_due(), now + 1min);
+        now = *core.next_due();
+        core.tick(now);
+    }
+    // At once would be for ever.
+    core.finish(core.start(now)->id, outcome::failed(0s), now);
+    EXPECT_EQ(core.next_due(), now + retry_policy{}.first);
+}
+
 TEST(controller_core, an_event_does_not_wait_for_a_timer) {
     controller_core core;
     const moment now{1s};
@@ -202,6 +217,7 @@ awaitable<void> drive(asio::io_context* loop) {
     EXPECT_TRUE(l.runs.empty());
     l.done.expires_at(asio::steady_timer::time_point::max());
     co_await l.done.async_wait(use_tuple);
+    c.close();
     co_await c.drain();
     EXPECT_EQ(l.most, 8);
     EXPECT_EQ(l.runs.size(), 100U);
@@ -214,6 +230,61 @@ awaitable<void> drive(asio::io_context* loop) {
 TEST(controller, runs_many_at_once_and_repeats_failures) {
     asio::io_context loop;
     test::run(loop, drive(&loop));
+}
+
+awaitable<outcome> never(lab* l, key k) {
+    ++l->runs[k.name];
+    asio::steady_timer forever(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
+    co_await forever.async_wait(use_tuple);
+    co_return outcome::done();
+}
+
+// One turn of the loop: workers that were wanted have begun.
+awaitable<void> turn(asio::io_context* loop) {
+    for (int i = 0; i < 3; ++i) co_await asio::post(*loop, use_tuple);
+}
+
+awaitable<void> end_with_events(asio::io_context* loop) {
+    lab l(loop->get_executor());
+    controller c(l.group, [&l](key k, unsigned) { return never(&l, k); }, controller_limits{.in_flight_max = 8});
+    c.start();
+    c.add(job(1), work::fresh);
+    co_await turn(loop);
+    EXPECT_EQ(l.runs.size(), 1U);
+    c.close();
+    l.group.cancel();
+    c.add(job(2), work::fresh);
+    c.add_after(job(3), 1ms);
+    c.set_in_flight_max(16);
+    co_await l.group.join();
+    c.add(job(4), work::fresh);
+    EXPECT_EQ(l.group.size(), 0U) << "a worker that nobody would cancel";
+    EXPECT_EQ(l.runs.size(), 1U);
+}
+
+TEST(controller, ends_though_events_go_on) {
+    asio::io_context loop;
+    test::run(loop, end_with_events(&loop));
+}
+
+awaitable<void> raise_the_bound(asio::io_context* loop) {
+    lab l(loop->get_executor());
+    controller c(l.group, [&l](key k, unsigned) { return never(&l, k); }, controller_limits{.in_flight_max = 1});
+    c.start();
+    for (std::uint32_t n = 0; n < 4; ++n) c.add(job(n), work::fresh);
+    co_await turn(loop);
+    EXPECT_EQ(l.runs.size(), 1U);
+    c.set_in_flight_max(3);
+    co_await turn(loop);
+    EXPECT_EQ(l.runs.size(), 3U) << "at once, without another event";
+    c.close();
+    l.group.cancel();
+    co_await l.group.join();
+}
+
+TEST(controller, takes_over_a_higher_bound_at_once) {
+    asio::io_context loop;
+    test::run(loop, raise_the_bound(&loop));
 }
 
 }  // namespace

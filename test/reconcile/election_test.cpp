@@ -180,6 +180,26 @@ TEST(election, asks_for_nothing_beyond_the_deadline) {
     EXPECT_EQ(w.e.state(), role::lost);
 }
 
+TEST(election, a_write_gets_the_rest_of_the_lease_and_none_begins_without) {
+    world w;
+    EXPECT_EQ(w.e.write_time(w.now), std::nullopt);
+    w.lead();
+    const moment led = w.now;
+    EXPECT_EQ(w.e.write_time(led), 10s);
+    EXPECT_EQ(w.e.write_time(led + 4s), 6s);
+    EXPECT_EQ(w.e.write_time(led + 4s + 1us), 5999ms) << "never beyond the end";
+    EXPECT_EQ(w.e.write_time(led + 10s - 1ms), 1ms);
+    EXPECT_EQ(w.e.write_time(led + 10s - 1us), std::nullopt) << "no time at all would mean as much as one likes";
+    EXPECT_EQ(w.e.write_time(led + 10s), std::nullopt);
+    w.now = led + 2s;
+    auto a = w.next();
+    w.now = led + 5s;
+    EXPECT_EQ(w.e.write_time(w.now), 5s) << "a renewal under way is none";
+    a.lease.resource_version = "2";
+    w.e.write_done(a.lease, w.now);
+    EXPECT_EQ(w.e.write_time(w.now), 7s) << "it counts from when it was sent";
+}
+
 TEST(election, a_process_that_was_stopped_does_not_lead_when_it_wakes) {
     world w;
     w.lead();
@@ -251,6 +271,30 @@ TEST(election, gives_the_lease_back) {
     EXPECT_EQ(w.next().what, ask::end);
     EXPECT_EQ(w.e.state(), role::released);
     EXPECT_FALSE(w.e.leading(w.now));
+}
+
+TEST(election, leaves_the_lease_to_run_out) {
+    world w;
+    w.lead();
+    w.e.leave();
+    EXPECT_FALSE(w.e.leading(w.now));
+    EXPECT_EQ(w.e.write_time(w.now), std::nullopt);
+    EXPECT_EQ(w.next().what, ask::end);
+    EXPECT_EQ(w.e.state(), role::released);
+}
+
+TEST(election, leads_no_more_when_a_renewal_is_answered_after_it_left) {
+    world w;
+    w.lead();
+    w.now += 2s;
+    auto a = w.next();
+    ASSERT_EQ(a.what, ask::update);
+    w.e.leave();
+    EXPECT_EQ(w.next().what, ask::answer);
+    a.lease.resource_version = "2";
+    w.e.write_done(a.lease, w.now);
+    EXPECT_FALSE(w.e.leading(w.now));
+    EXPECT_EQ(w.next().what, ask::end);
 }
 
 TEST(election, a_follower_stops_without_a_request) {

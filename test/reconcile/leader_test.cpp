@@ -232,6 +232,32 @@ TEST(leader, stops_in_time_when_nobody_answers) {
     });
 }
 
+TEST(leader, leaves_the_lease_to_run_out) {
+    lease_server here;
+    here.run([](lease_server& s) -> awaitable<void> {
+        std::vector<bool> told;
+        leader& me = s.add("me", [&told](bool leads) { told.push_back(leads); });
+        me.start();
+        EXPECT_TRUE(co_await me.acquired());
+        EXPECT_TRUE(me.write_time().has_value());
+        me.leave();
+        EXPECT_FALSE(me.leading());
+        EXPECT_EQ(me.write_time(), std::nullopt);
+        EXPECT_THAT(told, ElementsAre(true, false));
+        EXPECT_FALSE(co_await me.stop()) << "others may not take it at once";
+        EXPECT_EQ(s.holder(), "me");
+        EXPECT_FALSE(me.lost());
+    });
+}
+
+TEST(leader, one_that_was_never_started_stops_at_once) {
+    lease_server here;
+    here.run([](lease_server& s) -> awaitable<void> {
+        EXPECT_FALSE(co_await s.add("me").stop(1h));
+        EXPECT_EQ(s.writes, 0U);
+    });
+}
+
 TEST(leader, reads_a_lease_again_that_makes_no_sense) {
     lease_server here;
     here.lease = R"({"metadata":{"name":"lease"},"spec":{"leaseDurationSeconds":"long"}})";
