@@ -30,6 +30,14 @@ std::string_view to_string(condition_status s) {
     return "Unknown";
 }
 
+bool is_condition_reason(std::string_view text) {
+    constexpr std::size_t bytes_max = 1024;
+    const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    const auto word = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+    if (text.empty() || text.size() > bytes_max || !letter(text.front()) || !word(text.back())) return false;
+    return std::ranges::all_of(text, [&](char c) { return word(c) || c == ',' || c == ':'; });
+}
+
 const condition* find_condition(const condition_list& list, std::string_view type) {
     const auto found = std::ranges::find(list, type, &condition::type);
     return found == list.end() ? nullptr : &*found;

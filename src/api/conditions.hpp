@@ -27,6 +27,9 @@ struct condition {
     [[nodiscard]] bool operator==(const condition&) const = default;
 };
 
+// Whether the API server takes `text` as a condition's reason; one that it does not makes it refuse the whole status.
+[[nodiscard]] bool is_condition_reason(std::string_view text);
+
 using condition_list = std::vector<condition>;
 
 [[nodiscard]] const condition* find_condition(const condition_list& list, std::string_view type);

@@ -43,4 +43,11 @@ std::uint64_t cluster::note(watch::kind of, std::string_view object) {
     return version;
 }
 
+void cluster::restore(watch::kind of, std::string_view object) {
+    watch::intake& in = *intakes_[static_cast<std::size_t>(of)];
+    watch::object_view seen;
+    if (!watch::decode_object(object, seen, in.parts())) return;
+    if (!store(of).find(seen.ns.raw, seen.name.raw)) in.upsert(seen);
+}
+
 }  // namespace cotrain::reconcile

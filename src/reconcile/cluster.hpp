@@ -46,6 +46,9 @@ class cluster {
     // events is left out: what came in already says the same, or that the object changed or went since.
     // Returns the object's resourceVersion; 0 if the answer is no object.
     std::uint64_t note(watch::kind of, std::string_view object);
+    // Takes in what a store had let go of (watch/finished.hpp) and no event will tell again. What is known of it by now
+    // stays.
+    void restore(watch::kind of, std::string_view object);
 
    private:
     struct silence final : watch::listener {

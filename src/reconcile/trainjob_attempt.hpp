@@ -30,6 +30,7 @@ struct trainjob_reconciler::attempt {
     std::chrono::nanoseconds pause{0};                   // a repair has to wait that long
     std::optional<std::chrono::nanoseconds> kept_for{};  // a finished job is to go after that
     bool outdated = false;                               // the job is not as it was when this run began
+    bool settled = false;                                // nothing is left to apply, so only the status is looked at
     bool applied_set = false;
     bool made_set = false;  // there was no JobSet before
     bool lifecycle = false;

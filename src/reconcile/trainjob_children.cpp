@@ -25,12 +25,16 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
         if (!*wanted) co_return base::result<>{};
     }
     if (auto found = co_await find_runtime(a); !found) co_return found;
+    a->outdated = set_went(*a);
+    if (a->outdated) co_return base::result<>{};
     auto steps = plan(*a);
     if (!steps) co_return base::fail(std::move(steps.error()));
     diff(*a, *steps);
     for (step& s : *steps) {
         if (s.so) continue;
         if (!is_there(*a)) co_return gone();
+        a->outdated = set_went(*a);
+        if (a->outdated) co_return base::result<>{};
         if (auto done = co_await apply(a, std::move(s)); !done) co_return done;
     }
     co_return base::result<>{};
@@ -41,6 +45,14 @@ bool trainjob_reconciler::had_set(const attempt& a) const {
     const auto* const snapshot =
         all_.find(watch::kind::config_map, a.job.meta.ns, runtime::child_name(a.job, names::snapshot_suffix));
     return !a.set && snapshot != nullptr && snapshot->owner == memories_.at(a.key).job;
+}
+
+// Its JobSet went while a request was under way: it may have ended, which the next run finds out.
+bool trainjob_reconciler::set_went(const attempt& a) const {
+    const job_records now = find_records(all_, a.key);
+    if (now.job == nullptr || now.set != nullptr || a.end != nullptr) return false;
+    const auto end = ends_.find(a.key);
+    return a.set.has_value() || (end != ends_.end() && end->second->job == now.job->id);
 }
 
 // A namesake is another job.

@@ -110,7 +110,7 @@ void trainjob_reconciler::diff(attempt& a, std::vector<step>& steps) {
         if (!s.repairs) {
             s.so = true;
             a.pause =
-                std::max<std::chrono::nanoseconds>(memory.repairs_since + repair_pause - now, std::chrono::seconds(1));
+                std::max<std::chrono::nanoseconds>(memory.last_repair + repair_pause - now, std::chrono::seconds(1));
         }
     }
 }

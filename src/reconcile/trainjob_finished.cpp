@@ -1,4 +1,6 @@
 // Jobs that have ended: what is left to do for them, from the few words that are kept of them.
+#include <algorithm>
+
 #include "api/json.hpp"
 #include "reconcile/trainjob_attempt.hpp"
 
@@ -31,7 +33,8 @@ awaitable<outcome> trainjob_reconciler::tidy_up(watch::text_id key) {
     if (done) done = co_await end_children(key);
     if (!done) {
         if (done.error().code == base::errc::canceled) co_return outcome::done();
-        if (done.error().http_status == 409 && co_await refresh(key)) co_return outcome::again_after({});
+        // Others were faster. It has ended, so that there is time.
+        if (done.error().http_status == 409 && co_await refresh(key)) co_return outcome::failed();
         const auto [ns, name] = split_key(all_.texts().view(key));
         log_.warn("tidying up after a TrainJob failed",
                   {{"controller", "trainjob"}, {"namespace", ns}, {"name", name}, {"error", done.error().message}});
@@ -59,10 +62,10 @@ awaitable<base::result<>> trainjob_reconciler::judge_again(watch::text_id key) {
     if (!job) co_return base::result<>{};  // nothing can be said of it
     a.job = std::move(*job);
     if (runtime::managed_elsewhere(a.job)) co_return base::result<>{};
-    const job_records seen = find_records(all_, key);
-    if (seen.job == nullptr) co_return base::result<>{};
-    if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
     a.version = all_.note(kind::train_job, *answer);
+    const job_records seen = find_records(all_, key);
+    if (seen.job == nullptr || !seen.job->terminal()) co_return base::result<>{};
+    if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
     co_return co_await write_status(&a);
 }
 
@@ -109,7 +112,7 @@ std::vector<std::pair<target, std::string>> trainjob_reconciler::to_be_ended(wat
                          watch::to_text(all_.texts(), r.id));
     };
     if (seen.job->past_deadline && seen.set != nullptr) add(names::job_set, *seen.set);
-    if (!may_end_groups_) return out;
+    if (group_rights_.rest_of_pause(ns, with_.steady())) return out;
     for (const auto* type : {&names::coscheduling_pod_group, &names::volcano_pod_group}) {
         all_.store(kind_of(*type)).for_each_of(key, [&](watch::handle, const watch::object_record& r) {
             add(*type, r);
@@ -121,15 +124,13 @@ std::vector<std::pair<target, std::string>> trainjob_reconciler::to_be_ended(wat
 awaitable<base::result<>> trainjob_reconciler::end_children(watch::text_id key) {
     base::result<> all;
     for (auto& [at, uid] : to_be_ended(key)) {
-        const bool group = at.type != &names::job_set;
         auto done = co_await api_.remove(at, uid);
         if (done) continue;
-        if (group && done.error().http_status == 403) {
-            if (may_end_groups_) {
+        if (at.type != &names::job_set && missing_rights::told_by(done.error())) {
+            if (group_rights_.note(at.ns, with_.steady())) {
                 log_.warn("PodGroups of ended TrainJobs stay, and may hold quota: the operator may not delete them",
                           {{"error", done.error().message}});
             }
-            may_end_groups_ = false;
             continue;
         }
         all = std::move(done);
@@ -137,24 +138,52 @@ awaitable<base::result<>> trainjob_reconciler::end_children(watch::text_id key) 
     co_return all;
 }
 
-// A job that says how long it is kept stays whole in the store.
-awaitable<base::result<>> trainjob_reconciler::end_keeping(attempt* a) {
-    if (!with_.end_of_keeping || !may_end_jobs_) co_return base::result<>{};
-    const job_records seen = find_records(all_, a->key);
-    if (seen.job == nullptr || seen.body == nullptr || seen.job->deleting) co_return base::result<>{};
-    if (!seen.job->terminal() || seen.body->ttl_seconds < 0) co_return base::result<>{};
+// How much longer the job is kept; nothing: for good, or as long as it has not ended.
+std::optional<std::chrono::nanoseconds> trainjob_reconciler::time_left(watch::text_id key) const {
+    const job_records seen = find_records(all_, key);
+    if (seen.job == nullptr || seen.body == nullptr || seen.job->deleting) return std::nullopt;
+    if (!seen.job->terminal() || seen.body->ttl_seconds < 0) return std::nullopt;
+    if (seen.job->finished == 0) return std::nullopt;  // when it ended could not be read
     const api::micros_time end{std::chrono::seconds{seen.job->finished + seen.body->ttl_seconds}};
-    if (const api::micros_time now = with_.wall(); end > now) {
-        a->kept_for = end - now;
+    return std::max<std::chrono::nanoseconds>(end - with_.wall(), {});
+}
+
+// A job that says how long it is kept stays whole in the store. The API server is asked before it goes: somebody may
+// have given it more time.
+awaitable<base::result<>> trainjob_reconciler::end_keeping(attempt* a) {
+    if (!with_.end_of_keeping) co_return base::result<>{};
+    constexpr std::chrono::nanoseconds none{0};
+    a->kept_for = time_left(a->key);
+    if (a->kept_for != none) co_return base::result<>{};
+    a->kept_for = job_rights_.rest_of_pause(a->job.meta.ns, with_.steady());
+    if (a->kept_for) co_return base::result<>{};
+    const target at = a->at(names::train_job, a->job.meta.name);
+    const auto answer = co_await api_.get(at);
+    if (!answer) {
+        if (answer.error().http_status == 404) co_return base::result<>{};
+        co_return base::fail(answer.error());
+    }
+    all_.note(kind::train_job, *answer);
+    if (const auto now = time_left(a->key); now != none) {
+        a->kept_for = now.value_or(none);  // what was noted wakes nobody
         co_return base::result<>{};
     }
-    auto done =
-        co_await api_.remove(a->at(names::train_job, a->job.meta.name), watch::to_text(all_.texts(), seen.job->id));
-    if (done || done.error().http_status != 403) co_return done;
-    may_end_jobs_ = false;
-    log_.warn("TrainJobs stay after ttlSecondsAfterFinished: the operator may not delete them",
-              {{"error", done.error().message}, {"cure", "allow it to delete trainjobs, or switch TrainJobTTL off"}});
+    auto done = co_await api_.remove(at, std::string(a->job.meta.uid));
+    if (done || !missing_rights::told_by(done.error())) co_return done;
+    a->kept_for = missing_rights::pause;
+    if (job_rights_.note(at.ns, with_.steady())) {
+        log_.warn(
+            "TrainJobs stay after ttlSecondsAfterFinished: the operator may not delete them",
+            {{"error", done.error().message}, {"cure", "allow it to delete trainjobs, or switch TrainJobTTL off"}});
+    }
     co_return base::result<>{};
+}
+
+// A child that stays does not keep its job.
+awaitable<base::result<>> trainjob_reconciler::follow_up(attempt* a) {
+    auto children = co_await end_children(a->key);
+    auto job = co_await end_keeping(a);
+    co_return children ? std::move(job) : std::move(children);
 }
 
 }  // namespace cotrain::reconcile

@@ -29,17 +29,24 @@ struct child_memory {
 // server refuses is none: the queue's backoff is for those.
 inline constexpr unsigned repairs_at_once = 5;
 inline constexpr auto repair_pause = std::chrono::minutes(1);
+// So long without one, and the next ones are first repairs again.
+inline constexpr auto repair_calm = std::chrono::minutes(10);
+
+// Whose status others change faster than it is written begins again at once that often, then like a failure.
+inline constexpr unsigned begin_again_max = 5;
 
 struct job_memory {
     watch::uid job{};
-    std::uint64_t settled = 0;  // the footprint for which nothing was left to apply; 0: none
-    std::uint32_t stirred = 0;  // events so far that concerned the job
-    bool known = false;         // its children are those below
+    std::uint64_t settled = 0;     // the footprint for which nothing was left to apply; 0: none
+    std::uint32_t stirred = 0;     // events so far that concerned the job
+    bool known = false;            // its children are those below
+    bool recalled = false;         // of a reopened job: what the stores had let go of was asked for
+    std::uint8_t begun_again = 0;  // runs in a row that others overtook
     readiness pods = readiness::unseen;
     std::uint64_t runtime_version = 0;
     std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version
     std::vector<child_memory> children{};
-    moment repairs_since{};
+    moment last_repair{};
     std::uint16_t repairs = 0;
 
     [[nodiscard]] child_memory* find(watch::kind of, std::uint64_t name) {
@@ -52,14 +59,12 @@ struct job_memory {
         return before != nullptr ? *before : children.emplace_back(child_memory{.of = of, .name = name});
     }
     [[nodiscard]] bool may_repair(moment now) const {
-        return repairs < repairs_at_once || now - repairs_since >= repair_pause;
+        return repairs < repairs_at_once || now - last_repair >= repair_pause;
     }
     void repaired(moment now) {
-        if (repairs == 0 || now - repairs_since >= repair_pause) {
-            repairs_since = now;
-            repairs = 0;
-        }
-        ++repairs;
+        if (now - last_repair >= repair_calm) repairs = 0;
+        if (repairs < repairs_at_once) ++repairs;
+        last_repair = now;
     }
 };
 

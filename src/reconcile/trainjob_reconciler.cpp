@@ -20,6 +20,8 @@ const watch::stored_condition* find_condition(const cluster& all, const watch::o
 
 constexpr std::chrono::milliseconds news_pause{1};
 
+awaitable<outcome> at_once(outcome o) { co_return o; }
+
 // The answer to an apply may tell what the JobSet has come to since it was seen last: its first answer was lost, or it
 // moved on just then. No event that is not older will tell it again.
 bool set_moved_on(const cluster& all, watch::text_id key) {
@@ -73,25 +75,32 @@ void trainjob_reconciler::set_leaves(const watch::object_record& set) {
     ends_.insert_or_assign(set.key, std::move(kept));
 }
 
+// No coroutine, so that a run without work takes none of the memory which one with work needs.
 awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
-    if (!api_.leading()) co_return outcome::done();  // who leads next begins with all jobs
+    if (!api_.leading()) return at_once(outcome::done());  // who leads next begins with all jobs
     const job_records seen = find_records(all_, k.name);
     if (seen.job == nullptr) {
         forget(k.name);
-        co_return outcome::done();
+        return at_once(outcome::done());
     }
-    if (seen.job->elsewhere) co_return outcome::done();
-    if (seen.body == nullptr) co_return co_await tidy_up(k.name);
+    if (seen.job->elsewhere) return at_once(outcome::done());
+    if (seen.body == nullptr) return tidy_up(k.name);
     if (const auto quiet = nothing_to_do(seen)) {
         ++counts_.quiet;
-        co_return *quiet;
+        return at_once(*quiet);
     }
+    if (must_recall(seen)) return recall(k.name);
+    return work_on(k.name, failures);
+}
 
+awaitable<outcome> trainjob_reconciler::work_on(watch::text_id key, unsigned failures) {
+    const job_records seen = find_records(all_, key);
+    if (seen.body == nullptr) co_return outcome::again_after({});
     attempt a;
     look(a, seen);
     a.next = framework_.trainjob_status(a.input(with_.wall()));
     base::result<> made;
-    if (a.next.wants_children) {
+    if (a.next.wants_children && !a.settled) {
         if (a.unreadable) {
             made = base::fail(*a.unreadable);
         } else {
@@ -100,20 +109,19 @@ awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
     }
     if (!made && made.error().code == base::errc::canceled) co_return outcome::done();
     if (!made) report(a, made.error(), failures);
-    if (a.outdated || !still_as_seen(a)) co_return outcome::again_after({});
+    if (a.outdated || !still_as_seen(a)) co_return begin_again(key);
     base::result<> ended = co_await write_status(&a);
     if (ended) time_readiness(a);
-    if (ended && a.next.finished) ended = co_await end_children(k.name);
-    if (ended && a.next.finished) ended = co_await end_keeping(&a);
+    if (ended && a.next.finished) ended = co_await follow_up(&a);
     if (!ended) {
         if (ended.error().code == base::errc::canceled) co_return outcome::done();
-        if (ended.error().http_status == 409 && co_await refresh(k.name)) co_return outcome::again_after({});
+        if (ended.error().http_status == 409 && co_await refresh(key)) co_return begin_again(key);
         log_.warn("writing down what became of a TrainJob failed", {{"controller", "trainjob"},
                                                                     {"namespace", a.job.meta.ns},
                                                                     {"name", a.job.meta.name},
                                                                     {"error", ended.error().message}});
     }
-    if (!made || !ended) co_return outcome::failed();
+    if (!made || !ended) co_return outcome::failed(due_in(a).value_or(std::chrono::nanoseconds::max()));
     if (a.applied_set && set_moved_on(all_, a.key)) a.pause = std::max<std::chrono::nanoseconds>(a.pause, news_pause);
     settle(a);
     co_return rest(a);
@@ -146,8 +154,11 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen) {
     job_memory& memory = memories_[seen.key];
     if (memory.job != seen.job->id) memory = job_memory{.job = seen.job->id, .stirred = memory.stirred};
     a.stirred = memory.stirred;
-    auto job = stored_job(a.memory, all_, seen);
-    if (job) {
+    a.settled = memory.settled != 0 && memory.settled == footprint(all_, seen);
+    if (a.settled) {  // of the spec only what the record has is asked, and that it could be read is known
+        a.job = bare_job(a.memory, all_, seen);
+        a.job.spec.active_deadline_seconds = seen.body->deadline_seconds;
+    } else if (auto job = stored_job(a.memory, all_, seen)) {
         a.job = std::move(*job);
     } else {
         a.unreadable = std::move(job.error());
@@ -170,16 +181,31 @@ void trainjob_reconciler::settle(const attempt& a) {
     const job_records now = find_records(all_, a.key);
     const bool holds = now.body != nullptr && known->second.stirred == a.stirred && a.pause.count() == 0 && !a.trouble;
     known->second.settled = holds ? footprint(all_, now) : 0;
+    known->second.begun_again = 0;
     if (!a.next.finished) return;
     memories_.erase(known);
     all_.settle(a.key);
 }
 
-outcome trainjob_reconciler::rest(const attempt& a) const {
+// Others were faster: with what is there now, at once, but not without end.
+outcome trainjob_reconciler::begin_again(watch::text_id key) {
+    const auto known = memories_.find(key);
+    if (known == memories_.end()) return outcome::again_after({});
+    if (known->second.begun_again == begin_again_max) return outcome::failed();
+    ++known->second.begun_again;
+    return outcome::again_after({});
+}
+
+std::optional<std::chrono::nanoseconds> trainjob_reconciler::due_in(const attempt& a) const {
     std::optional<std::chrono::nanoseconds> wait;
     if (a.next.wake_at) wait = std::max<std::chrono::nanoseconds>(*a.next.wake_at - with_.wall(), {});
     if (a.kept_for) wait = *a.kept_for;
     if (a.pause.count() > 0) wait = wait ? std::min(*wait, a.pause) : a.pause;
+    return wait;
+}
+
+outcome trainjob_reconciler::rest(const attempt& a) const {
+    const auto wait = due_in(a);
     return wait ? outcome::again_after(*wait) : outcome::done();
 }
 

@@ -14,6 +14,7 @@
 #include "reconcile/cluster.hpp"
 #include "reconcile/controller.hpp"
 #include "reconcile/event_recorder.hpp"
+#include "reconcile/missing_rights.hpp"
 #include "reconcile/remote.hpp"
 #include "reconcile/trainjob_memory.hpp"
 #include "reconcile/trainjob_records.hpp"
@@ -41,8 +42,9 @@ struct trainjob_counts {
 };
 
 // Decides from the stores alone and sends only what is not so. GETs are rare: a snapshot once per version, when a plan
-// needs it; a finished job that somebody edited; a job in deletion, or one whose JobSet went, before a child is made
-// for it; a job that somebody else has just written to.
+// needs it; a finished job that somebody edited, or whose time is up; what a Complete job had whose conditions somebody
+// took away; a job in deletion, or one whose JobSet went, before a child is made for it; a job that somebody else has
+// just written to.
 class trainjob_reconciler {
    public:
     trainjob_reconciler(cluster& all, remote& api, plugins::builtin framework, surroundings with, base::logger& log);
@@ -80,6 +82,9 @@ class trainjob_reconciler {
     [[nodiscard]] std::optional<outcome> nothing_to_do(const job_records& seen) const;
     void look(attempt& a, const job_records& seen);
     void settle(const attempt& a);
+    [[nodiscard]] outcome begin_again(watch::text_id key);
+    // How long until the job wants another run even if nothing happens.
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> due_in(const attempt& a) const;
     [[nodiscard]] outcome rest(const attempt& a) const;
 
     // trainjob_status.cpp: what is said of a run.
@@ -91,9 +96,12 @@ class trainjob_reconciler {
     void time_readiness(const attempt& a);
     void tell(const attempt& a, event_type type, std::string_view reason, std::string note);
 
+    [[nodiscard]] awaitable<outcome> work_on(watch::text_id key, unsigned failures);
+
     // trainjob_children.cpp: planning and applying.
     [[nodiscard]] awaitable<base::result<>> make_children(attempt* a);
     [[nodiscard]] bool had_set(const attempt& a) const;
+    [[nodiscard]] bool set_went(const attempt& a) const;
     [[nodiscard]] bool is_there(const attempt& a) const;
     [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
     [[nodiscard]] awaitable<base::result<>> apply(attempt* a, step what);
@@ -109,12 +117,18 @@ class trainjob_reconciler {
     void diff(attempt& a, std::vector<step>& steps);
     [[nodiscard]] bool is_so(attempt& a, const runtime::object& wanted, bool set_changes) const;
 
+    // trainjob_reopened.cpp: jobs that had ended, and have not any more.
+    [[nodiscard]] bool must_recall(const job_records& seen) const;
+    [[nodiscard]] awaitable<outcome> recall(watch::text_id key);
+
     // trainjob_finished.cpp: jobs that have ended.
     [[nodiscard]] awaitable<outcome> tidy_up(watch::text_id key);
     [[nodiscard]] awaitable<base::result<>> judge_again(watch::text_id key);
     [[nodiscard]] awaitable<base::result<>> pass_on_counts(watch::text_id key);
     [[nodiscard]] awaitable<base::result<>> end_children(watch::text_id key);
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> time_left(watch::text_id key) const;
     [[nodiscard]] awaitable<base::result<>> end_keeping(attempt* a);
+    [[nodiscard]] awaitable<base::result<>> follow_up(attempt* a);
     [[nodiscard]] std::vector<std::pair<target, std::string>> to_be_ended(watch::text_id key) const;
 
     cluster& all_;
@@ -129,8 +143,8 @@ class trainjob_reconciler {
     stage_histograms timings_{};
     trainjob_counts counts_;
     readiness_times waits_;
-    bool may_end_groups_ = true;  // until the API server forbids it
-    bool may_end_jobs_ = true;    // likewise
+    missing_rights group_rights_;  // to delete PodGroups
+    missing_rights job_rights_;    // likewise TrainJobs
 };
 
 }  // namespace cotrain::reconcile

@@ -88,7 +88,8 @@ void trainjob_reconciler::report(attempt& a, const base::error& why, unsigned fa
         if (before != nullptr) a.trouble = {before->reason, before->message};
         return;
     }
-    a.trouble = {why.reason.empty() ? "ResourcesCreationFailed" : why.reason, why.message};
+    // Webhooks may give any text as the reason of a refusal.
+    a.trouble = {api::is_condition_reason(why.reason) ? why.reason : "ResourcesCreationFailed", why.message};
     tell(a, event_type::warning, trouble_event_reason, "the TrainJob's resources cannot be made: " + why.message);
 }
 

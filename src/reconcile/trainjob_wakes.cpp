@@ -84,11 +84,10 @@ void trainjob_wakes::owner_of(kind of, const watch::object_record& child) {
     if (child.group != watch::no_text) return job(child.group, urgency(of));
     const std::string_view name = all_.texts().view(child.key);
     scratch_ = name;
-    for (const std::string_view suffix : suffixes) {
-        if (!name.ends_with(suffix)) continue;
-        scratch_.resize(name.size() - suffix.size());
-        break;
-    }
+    const auto is_end = [name](std::string_view suffix) { return name.ends_with(suffix); };
+    const auto end = std::ranges::find_if(suffixes, is_end);
+    const bool is_file = of == kind::config_map || of == kind::secret;
+    if (is_file && end != suffixes.end()) scratch_.resize(name.size() - end->size());
     const watch::text_id key = all_.texts().find(scratch_);
     if (key != watch::no_text && all_.store(kind::train_job).find(key)) job(key, urgency(of));
 }

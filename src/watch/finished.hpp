@@ -12,6 +12,7 @@ namespace cotrain::watch {
 // Whether its JobSet is of no interest either once the job has its last counts: it is not waited for or deleted.
 [[nodiscard]] inline bool needs_no_set(const object_record& job) { return job.complete && !job.past_deadline; }
 
+// Whoever finds such a job reopened has to ask for what it needs of these: no event tells of them again.
 struct child_stores {
     object_store* sets;
     object_store* config_maps;

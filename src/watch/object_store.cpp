@@ -111,6 +111,7 @@ void object_store::fill(std::uint32_t s, const projection& p, const prints& seen
     object_record& r = at(s);
     free_body(r);
     r.print = whole_print(seen);
+    r.reopened = r.reopened || ((r.complete || r.past_deadline) && !p.complete && !p.past_deadline);
     r.suspend = p.suspend;
     r.deleting = p.deleting;
     r.complete = p.complete;

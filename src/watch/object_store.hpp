@@ -62,6 +62,7 @@ struct object_record {
     bool elsewhere : 1 = false;  // another controller manages it
     bool noted : 1 = false;      // not shown by the picture in which it was taken in
     bool linked : 1 = false;
+    bool reopened : 1 = false;  // it was done with its children (watch/finished.hpp), and is not any more
 
     [[nodiscard]] bool terminal() const { return complete || failed; }
 };

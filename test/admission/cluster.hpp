@@ -82,7 +82,7 @@ inline std::string review_json(api::ref object, api::ref before) {
     request.set("uid", "r-1").set("name", object.get({"metadata", "name"}));
     request.ensure_object("kind").set("group", "trainer.kubeflow.org").set("version", "v1alpha1").set("kind", kind);
     request.set("namespace", object.get({"metadata", "namespace"}).as_string());
-    request.set("operation", before ? "UPDATE" : "CREATE").set("object", object);
+    request.set("operation", std::string_view(before ? "UPDATE" : "CREATE")).set("object", object);
     if (before) request.set("oldObject", before);
     return api::to_json(review);
 }

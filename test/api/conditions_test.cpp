@@ -110,5 +110,14 @@ TEST(time, is_written_in_utc) {
     EXPECT_EQ(format_time(seconds_time(0s)), "1970-01-01T00:00:00Z");
 }
 
+TEST(conditions, reasons_are_what_the_api_server_takes) {
+    for (const char* good : {"A", "FieldManagerConflict", "a:b,c_1", "R2"})
+        EXPECT_TRUE(is_condition_reason(good)) << good;
+    for (const char* bad : {"", "2R", "no such cost centre", "ends:", "ends,", "_a", "cut\xE2\x80\xA6", "a-b"})
+        EXPECT_FALSE(is_condition_reason(bad)) << bad;
+    EXPECT_TRUE(is_condition_reason(std::string(1024, 'a')));
+    EXPECT_FALSE(is_condition_reason(std::string(1025, 'a')));
+}
+
 }  // namespace
 }  // namespace cotrain::api

@@ -32,6 +32,30 @@ TEST(box, brings_jobs_to_complete) {
     s.play(bring_jobs_to_complete);
 }
 
+// A start with many jobs: one that is made meanwhile does not wait for all of them.
+awaitable<void> let_a_new_job_pass(box_scene& s) {
+    constexpr std::size_t many = 400;
+    EXPECT_TRUE(s.make_jobs(many));
+    asio::steady_timer timer(s.loop);
+    const auto sets = [&s](std::string_view text) { return s.count("jobset.x-k8s.io", "v1alpha2", "jobsets", text); };
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    const auto tick = [&] { timer.expires_after(std::chrono::milliseconds(1)); };
+    for (; sets({}) == 0 && std::chrono::steady_clock::now() < end; co_await timer.async_wait(use_tuple)) tick();
+    EXPECT_TRUE(s.make("trainjobs", "metadata: {name: new}\nspec: {runtimeRef: {name: torch, kind: TrainingRuntime}}"));
+    for (; sets(R"("name":"new")") == 0 && std::chrono::steady_clock::now() < end; co_await timer.async_wait(use_tuple))
+        tick();
+    const std::size_t before = sets({});
+    EXPECT_LT(before, many / 2) << "it waited for those of the start";
+}
+
+TEST(box, a_new_job_passes_those_of_the_start) {
+    app::box_options slow;
+    slow.script = *sim::read_script("never");
+    slow.faults = *sim::read_faults("always patch jobsets delay 20ms");
+    box_scene s(std::move(slow));
+    s.play(let_a_new_job_pass);
+}
+
 // Through the wire, where webhooks are called.
 awaitable<void> refuse_by_webhook(box_scene& s) {
     EXPECT_TRUE(co_await s.ours.ready());

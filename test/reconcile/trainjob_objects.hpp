@@ -60,6 +60,16 @@ inline std::string label_of(const target& at) {
     std::string group = at.type->kind == "PodGroup" ? "." + std::string(at.type->group) : "";
     return std::string(at.type->kind) + group + " " + at.ns + "/" + at.name;
 }
+inline std::string label_of(api::ref object) {
+    const auto kind = object.get("kind").as_string();
+    std::string label(kind);
+    if (kind == "PodGroup") {
+        const auto version = object.get("apiVersion").as_string();
+        label.append(".").append(version.substr(0, version.find('/')));
+    }
+    label.append(" ").append(object.get({"metadata", "namespace"}).as_string());
+    return label.append("/").append(object.get({"metadata", "name"}).as_string());
+}
 inline watch::kind kind_of_label(std::string_view label) {
     const std::string_view kind = label.substr(0, label.find(' '));
     for (const watch::kind k : watch::all_kinds())

@@ -60,6 +60,60 @@ TEST_F(trainjob_races, a_stale_store_does_not_make_a_job_set_again) {
     EXPECT_FALSE(w.objects.contains(set));
 }
 
+TEST_F(trainjob_races, a_job_set_that_ends_and_goes_while_its_snapshot_is_read_is_not_made_again) {
+    begin(mpi_runtime);
+    w.erase(hostfile);
+    w.restart();
+    w.taken();
+    w.on_get = [this] {
+        w.patch(set, completed);
+        w.erase(set);
+        w.deliver();
+    };
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get ConfigMap ns/job-runtime-snapshot", "patch TrainJob ns/job/status",
+                                       "delete PodGroup.scheduling.x-k8s.io ns/job"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
+// The same between two applies, and of a JobSet that was not there when the run began: another replica's.
+TEST_F(trainjob_races, a_job_set_that_ends_and_goes_while_another_child_is_applied_is_not_made_again) {
+    begin(mpi_runtime);
+    w.patch(job, R"({"spec":{"suspend":true}})");
+    w.erase(hostfile);
+    w.on_apply = [this] {
+        w.on_apply = nullptr;
+        w.patch(set, completed);
+        w.erase(set);
+        w.deliver();
+    };
+    w.taken();
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-mpi-hostfile", "patch TrainJob ns/job/status",
+                                       "delete PodGroup.scheduling.x-k8s.io ns/job"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
+TEST_F(trainjob_races, a_job_set_that_came_ended_and_went_within_a_run_is_not_made_again) {
+    begin();
+    const std::string theirs = w.objects[set];
+    w.erase(set);
+    w.deliver();
+    w.restart();
+    w.taken();
+    w.on_get = [&] {
+        w.apply_yaml(theirs);
+        w.patch(set, completed);
+        w.erase(set);
+        w.deliver();
+    };
+    static_cast<void>(w.run_job());
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job", "get ConfigMap ns/job-runtime-snapshot",
+                                       "patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
 TEST_F(trainjob_races, a_job_that_is_replaced_meanwhile_gets_no_more_children) {
     w.apply_yaml(mpi_runtime);
     w.apply_yaml(train_job());

@@ -197,54 +197,6 @@ TEST_F(trainjob_reconciler_test, at_the_deadline_the_job_fails_and_its_job_set_g
     EXPECT_FALSE(w.objects.contains(set));
 }
 
-TEST_F(trainjob_reconciler_test, a_finished_job_goes_when_its_time_is_up_and_not_before) {
-    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
-    w.restart();
-    begin(torch_runtime, "  ttlSecondsAfterFinished: 100\n");
-    finish("Completed");  // at 01:00
-    w.taken();
-    w.now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1} + std::chrono::seconds(3699);
-    w.restart();
-    outcome o = w.run_job();
-    EXPECT_EQ(o.kind, outcome::what::again_after);
-    EXPECT_EQ(o.after, std::chrono::seconds(1));
-    EXPECT_THAT(w.taken(), IsEmpty());
-    w.patch(job, R"({"spec":{"ttlSecondsAfterFinished":101}})");
-    w.settle();
-    w.now += std::chrono::seconds(1);
-    EXPECT_EQ(w.run_job().kind, outcome::what::again_after);
-    w.now += std::chrono::seconds(1);
-    base::error forbidden = base::make_error(base::errc::status, "403");
-    forbidden.http_status = 403;
-    w.refusals["delete TrainJob ns/job"] = forbidden;
-    EXPECT_EQ(w.run_job().kind, outcome::what::done) << "a missing right is said once, and no failure";
-    EXPECT_EQ(w.run_job().kind, outcome::what::done);
-    EXPECT_THAT(w.taken(), ElementsAre("delete TrainJob ns/job"));
-    w.refusals.clear();
-    w.restart();
-    EXPECT_EQ(w.run_job().kind, outcome::what::done);
-    w.settle();
-    EXPECT_FALSE(w.objects.contains(job));
-}
-
-TEST_F(trainjob_reconciler_test, a_finished_job_stays_without_the_gate) {
-    begin(torch_runtime, "  ttlSecondsAfterFinished: 0\n");
-    finish("Completed");
-    w.now += std::chrono::hours(24);
-    EXPECT_EQ(w.run_job().kind, outcome::what::done);
-    EXPECT_TRUE(w.objects.contains(job));
-}
-
-TEST_F(trainjob_reconciler_test, a_running_job_is_kept_whatever_it_says) {
-    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
-    w.restart();
-    begin(torch_runtime, "  ttlSecondsAfterFinished: 0\n");
-    w.now += std::chrono::hours(24);
-    static_cast<void>(w.run_job());
-    w.settle();
-    EXPECT_TRUE(w.objects.contains(job));
-}
-
 TEST_F(trainjob_reconciler_test, lifecycle_conditions_are_one_patch_a_change) {
     w.tune = [](surroundings& s) { s.lifecycle_conditions = true; };
     w.restart();
@@ -299,20 +251,6 @@ TEST_F(trainjob_reconciler_test, waits_for_the_job_set_and_for_its_pods_are_coun
     EXPECT_EQ(of(w.reconciler->waits().ready), 0U);
 }
 
-TEST_F(trainjob_reconciler_test, pod_groups_go_with_the_end_and_a_missing_right_is_no_failure) {
-    begin(mpi_runtime);
-    EXPECT_TRUE(w.objects.contains("PodGroup.scheduling.x-k8s.io ns/job"));
-    base::error forbidden = base::make_error(base::errc::status, "403");
-    forbidden.http_status = 403;
-    w.refusals["delete PodGroup.scheduling.x-k8s.io ns/job"] = forbidden;
-    finish("Completed");
-    EXPECT_EQ(w.last.kind, outcome::what::done);
-    w.refusals.clear();
-    w.restart();
-    EXPECT_EQ(w.run_job().kind, outcome::what::done);
-    EXPECT_FALSE(w.objects.contains("PodGroup.scheduling.x-k8s.io ns/job"));
-}
-
 TEST_F(trainjob_reconciler_test, an_mpi_job_costs_five_applies_with_its_pod_group_and_its_key_is_made_once) {
     begin(mpi_runtime);
     EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-runtime-snapshot", "apply Secret ns/job-mpi-ssh-auth",
@@ -328,23 +266,34 @@ TEST_F(trainjob_reconciler_test, an_mpi_job_costs_five_applies_with_its_pod_grou
 TEST_F(trainjob_reconciler_test, drift_is_repaired_once_and_not_fought_over) {
     begin(mpi_runtime);
     w.taken();
-    int repairs = 0;
-    for (int i = 0; i < 20; ++i) {
-        w.patch(hostfile, R"({"data":{"hostfile":"wrong )" + std::to_string(i) + "\\n\"}}");
-        w.settle();
-        for (const std::string& r : w.taken()) {
-            EXPECT_EQ(r, "apply ConfigMap ns/job-mpi-hostfile");
-            ++repairs;
+    int edits = 0;
+    const auto repairs_of = [&](int times) {
+        int repairs = 0;
+        for (int i = 0; i < times; ++i) {
+            w.patch(hostfile, R"({"data":{"hostfile":"wrong )" + std::to_string(++edits) + "\\n\"}}");
+            w.settle();
+            for (const std::string& r : w.taken()) {
+                EXPECT_EQ(r, "apply ConfigMap ns/job-mpi-hostfile");
+                ++repairs;
+            }
         }
-        if (i == 0) {
-            EXPECT_THAT(w.objects[hostfile], HasSubstr("job-node-0-0"));
-        }
-    }
-    EXPECT_EQ(repairs, static_cast<int>(repairs_at_once));
-    EXPECT_EQ(w.last.kind, outcome::what::again_after);
-    w.now += repair_pause;
-    static_cast<void>(w.run_job());
+        return repairs;
+    };
+    EXPECT_EQ(repairs_of(1), 1);
     EXPECT_THAT(w.objects[hostfile], HasSubstr("job-node-0-0"));
+    EXPECT_EQ(repairs_of(20), static_cast<int>(repairs_at_once) - 1);
+    EXPECT_EQ(w.last.kind, outcome::what::again_after);
+    EXPECT_EQ(w.last.after, repair_pause);
+    for (int minute = 0; minute < 3; ++minute) {
+        w.now += repair_pause;
+        static_cast<void>(w.run_job());
+        EXPECT_THAT(w.objects[hostfile], HasSubstr("job-node-0-0"));
+        EXPECT_EQ(w.taken().size(), 1U);
+        EXPECT_EQ(repairs_of(5), 0) << "further ones once a minute";
+    }
+    // Who has been left in peace for long begins anew.
+    w.now += repair_calm;
+    EXPECT_EQ(repairs_of(20), static_cast<int>(repairs_at_once));
 }
 
 TEST_F(trainjob_reconciler_test, repairs_that_are_refused_do_not_make_the_next_one_wait) {

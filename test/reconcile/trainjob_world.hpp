@@ -133,6 +133,8 @@ class trainjob_world final : public remote {
     [[nodiscard]] bool leading() const override { return leads; }
     awaitable<base::result<std::string>> get(target at) override {
         requests.push_back("get " + label_of(at));
+        if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
+        if (on_get) std::exchange(on_get, nullptr)();
         const auto found = objects.find(label_of(at));
         if (found == objects.end()) co_return refused(404);
         co_return found->second;
@@ -181,6 +183,7 @@ class trainjob_world final : public remote {
     std::deque<key> queue;
     std::map<std::string, base::error> refusals;  // by request
     outcome last;
+    std::function<void()> on_get;  // once
     std::function<void()> on_apply;
     std::function<void()> on_patch;
     std::function<void(surroundings&)> tune;  // before a restart
@@ -212,14 +215,7 @@ class trainjob_world final : public remote {
         api::arena memory;
         api::editor out = api::editor::of(memory, api::deep_copy(memory, document));
         api::editor meta = out.ensure_object("metadata");
-        const auto kind = out.get("kind").as_string();
-        std::string group;
-        if (kind == "PodGroup") {
-            const auto version = out.get("apiVersion").as_string();
-            group = "." + std::string(version.substr(0, version.find('/')));
-        }
-        const std::string label = std::string(kind) + group + " " + std::string(meta.get("namespace").as_string()) +
-                                  "/" + std::string(meta.get("name").as_string());
+        const std::string label = label_of(out);
         const auto before = objects.find(label);
         meta.set_default("uid", uid());
         meta.set_default("creationTimestamp", api::format_time(std::chrono::floor<std::chrono::seconds>(now)));

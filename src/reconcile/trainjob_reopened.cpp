@@ -1,0 +1,45 @@
+// Jobs that had ended for good until somebody took their conditions away.
+#include "reconcile/trainjob_attempt.hpp"
+
+namespace cotrain::reconcile {
+
+namespace {
+
+namespace names = api::names;
+
+}  // namespace
+
+bool trainjob_reconciler::must_recall(const job_records& seen) const {
+    if (!seen.job->reopened) return false;
+    const auto known = memories_.find(seen.key);
+    return known == memories_.end() || known->second.job != seen.job->id || !known->second.recalled;
+}
+
+// How it ended and what it is made of is not in the stores any more: the API server knows.
+awaitable<outcome> trainjob_reconciler::recall(watch::text_id key) {
+    const auto parts = split_key(all_.texts().view(key));
+    const std::string ns(parts.ns);
+    const std::string name(parts.name);
+    const watch::uid job = find_records(all_, key).job->id;
+    const std::pair<const api::resource_type*, std::string> wanted[] = {
+        {&names::job_set, name}, {&names::config_map, name + std::string(names::snapshot_suffix)}};
+    for (const auto& [type, called] : wanted) {
+        const auto answer = co_await api_.get({type, ns, called});
+        if (answer) {
+            all_.restore(kind_of(*type), *answer);
+        } else if (answer.error().http_status != 404) {
+            log_.warn(
+                "what a TrainJob had before somebody took its conditions away is not known",
+                {{"controller", "trainjob"}, {"namespace", ns}, {"name", name}, {"error", answer.error().message}});
+            co_return outcome::failed();
+        }
+    }
+    const job_records now = find_records(all_, key);
+    if (now.job == nullptr || now.job->id != job) co_return outcome::again_after({});
+    job_memory& memory = memories_[key];
+    if (memory.job != job) memory = job_memory{.job = job, .stirred = memory.stirred};
+    memory.recalled = true;
+    co_return outcome::again_after({});
+}
+
+}  // namespace cotrain::reconcile

@@ -1,0 +1,102 @@
+// Complete jobs whose conditions somebody takes away: they do not start again for that.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trainjob_case.hpp"
+
+namespace cotrain::reconcile {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr auto no_conditions = R"({"status":{"conditions":[]}})";
+constexpr const char* runtime = "TrainingRuntime ns/rt";
+
+using trainjob_reopened = trainjob_case;
+
+TEST_F(trainjob_reopened, is_complete_again_as_its_job_set_says) {
+    begin();
+    finish("Completed");
+    w.erase(runtime);
+    w.taken();
+    for (int i = 0; i < 2; ++i) {
+        w.patch(job, no_conditions);
+        w.settle();
+        EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot",
+                                           "patch TrainJob ns/job/status"));
+        EXPECT_EQ(w.condition("Complete"), "True");
+        EXPECT_EQ(w.condition("Complete", "lastTransitionTime"), "2026-01-01T01:00:00Z");
+    }
+}
+
+TEST_F(trainjob_reopened, is_complete_however_long_ago_its_deadline_was) {
+    begin(torch_runtime, "  activeDeadlineSeconds: 7200\n");
+    finish("Completed");
+    w.now += std::chrono::hours(24);
+    w.patch(job, no_conditions);
+    w.settle();
+    EXPECT_EQ(w.condition("Complete"), "True");
+    EXPECT_EQ(w.condition("Failed"), "-");
+    // The same where only a closer look brings it up.
+    w.patch(job, R"({"spec":{"activeDeadlineSeconds":7201}})");
+    w.deliver();
+    w.patch(job, no_conditions);
+    static_cast<void>(w.run_job());
+    w.settle();
+    EXPECT_EQ(w.condition("Complete"), "True");
+    EXPECT_EQ(w.condition("Failed"), "-");
+}
+
+TEST_F(trainjob_reopened, starts_again_from_its_snapshot_when_its_job_set_is_gone) {
+    begin();
+    finish("Completed");
+    w.erase(set);
+    w.patch(runtime, R"({"spec":{"template":{"spec":{"replicatedJobs":[{"name":"node","template":{
+        "metadata":{"labels":{"trainer.kubeflow.org/trainjob-ancestor-step":"trainer"}},
+        "spec":{"template":{"spec":{"containers":[{"name":"node","image":"other"}]}}}}}]}}}})");
+    w.settle();
+    w.patch(job, no_conditions);
+    w.taken();
+    w.settle();
+    EXPECT_THAT(w.taken(), Not(Contains("apply ConfigMap ns/job-runtime-snapshot")));
+    EXPECT_THAT(w.objects[set], HasSubstr("\"image\":\"i\""));
+}
+
+TEST_F(trainjob_reopened, goes_on_when_it_had_never_ended) {
+    begin();
+    w.patch(job, R"({"status":{"conditions":[{"type":"Complete","status":"True","reason":"Fake","message":"m",
+                     "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
+    w.settle();
+    w.patch(job, no_conditions);
+    w.taken();
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot"));
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_TRUE(w.taken().empty()) << "it was asked for once";
+    finish("Failed");
+    EXPECT_EQ(w.condition("Failed"), "True");
+}
+
+TEST_F(trainjob_reopened, waits_until_what_it_had_is_known) {
+    begin();
+    finish("Completed");
+    base::error busy = base::make_error(base::errc::status, "503 busy");
+    busy.http_status = 503;
+    w.refusals["get ConfigMap ns/job-runtime-snapshot"] = busy;
+    w.erase(set);
+    w.patch(job, no_conditions);
+    w.taken();
+    w.settle();
+    EXPECT_EQ(w.last.kind, outcome::what::failed);
+    EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot"));
+    w.refusals.clear();
+    EXPECT_EQ(w.run_job().kind, outcome::what::again_after);
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_TRUE(w.objects.contains(set));
+}
+
+}  // namespace
+}  // namespace cotrain::reconcile

@@ -1,0 +1,84 @@
+// Jobs whose resources cannot be brought about: what is said, and that deadlines and others do not suffer from it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "trainjob_case.hpp"
+
+namespace cotrain::reconcile {
+namespace {
+
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+
+struct trainjob_trouble : trainjob_case {};
+
+constexpr std::string_view foreign_set =
+    "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: job, namespace: ns}\nspec: {}\n";
+
+base::error refusal(int status, std::string reason = {}) {
+    base::error e = base::make_error(base::errc::status, std::to_string(status) + ", refused");
+    e.http_status = status;
+    e.reason = std::move(reason);
+    return e;
+}
+
+// Its retries are up to a quarter of an hour apart by then, and its JobSet may hold what others wait for.
+TEST_F(trainjob_trouble, a_deadline_does_not_wait_for_the_next_retry) {
+    w.apply_yaml(foreign_set);
+    begin(torch_runtime, "  activeDeadlineSeconds: 60\n");
+    ASSERT_EQ(w.last.kind, outcome::what::failed);
+    EXPECT_EQ(w.last.after, 60s);
+    w.now += 45s;
+    EXPECT_EQ(w.run_job("ns/job", 20).after, 15s);
+    w.now += 15s;
+    static_cast<void>(w.run_job("ns/job", 20));
+    EXPECT_EQ(w.condition("Failed", "reason"), "DeadlineExceeded");
+}
+
+TEST_F(trainjob_trouble, without_a_deadline_only_the_backoff_counts) {
+    w.apply_yaml(foreign_set);
+    begin();
+    EXPECT_EQ(w.last.kind, outcome::what::failed);
+    EXPECT_EQ(w.last.after, std::chrono::nanoseconds::max());
+}
+
+// A webhook's reason may be any text; as the reason of a condition the API server would refuse it, and the status with
+// it.
+TEST_F(trainjob_trouble, a_reason_that_no_condition_may_have_is_not_passed_on) {
+    w.refusals["apply JobSet ns/job"] = refusal(403, "no such cost centre");
+    begin();
+    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+    EXPECT_EQ(w.condition("ResourcesReady", "reason"), "ResourcesCreationFailed");
+    EXPECT_THAT(w.condition("ResourcesReady", "message"), HasSubstr("403, refused"));
+    w.refusals["apply JobSet ns/job"] = refusal(403, "Forbidden");
+    static_cast<void>(w.run_job("ns/job", 9));
+    EXPECT_EQ(w.condition("ResourcesReady", "reason"), "Forbidden");
+}
+
+// Something that refuses each status as outdated must not be asked as fast as it answers.
+TEST_F(trainjob_trouble, a_status_that_is_always_outdated_is_not_written_without_end) {
+    w.refusals["patch TrainJob ns/job"] = refusal(409);
+    w.apply_yaml(torch_runtime);
+    w.apply_yaml(train_job("  suspend: true\n"));
+    w.deliver();
+    w.queue.clear();
+    for (unsigned i = 0; i < begin_again_max; ++i) {
+        const outcome o = w.run_job();
+        EXPECT_EQ(o.kind, outcome::what::again_after);
+        EXPECT_EQ(o.after, 0s);
+        w.deliver();
+    }
+    EXPECT_EQ(w.run_job().kind, outcome::what::failed);
+    w.refusals.clear();
+    w.settle();
+    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_EQ(w.condition("Suspended"), "True");
+    // The next time begins from the start.
+    w.refusals["patch TrainJob ns/job"] = refusal(409);
+    w.patch(job, R"({"spec":{"suspend":false}})");
+    w.deliver();
+    EXPECT_EQ(w.run_job().kind, outcome::what::again_after);
+}
+
+}  // namespace
+}  // namespace cotrain::reconcile

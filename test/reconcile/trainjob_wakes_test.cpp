@@ -1,0 +1,137 @@
+// Which jobs an event wakes that is no event of theirs.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "trainjob_case.hpp"
+
+namespace cotrain::reconcile {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+std::string runtime_of_class(std::string_view head, std::string_view runtime_class) {
+    std::string text = "apiVersion: trainer.kubeflow.org/v1alpha1\n";
+    text.append(head).append(R"(
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i}], runtimeClassName: )");
+    return text.append(runtime_class).append("}}}\n");
+}
+
+struct trainjob_wakes_test : testing::Test {
+    trainjob_world w;
+
+    void add_job(std::string_view ns, std::string_view name, bool suspended,
+                 std::string_view runtime = "kind: TrainingRuntime, name: rt") {
+        std::string text = "apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: ";
+        text.append(name).append(", namespace: ").append(ns).append("}\nspec: {runtimeRef: {").append(runtime);
+        w.apply_yaml(text.append("}, suspend: ").append(suspended ? "true" : "false").append("}\n"));
+    }
+    // Who is woken by what comes in; each of them plans again.
+    std::vector<std::string> woken() {
+        w.deliver();
+        std::vector<std::string> out;
+        const std::uint64_t quiet = w.reconciler->counts().quiet;
+        for (const key k : std::exchange(w.queue, {})) {
+            out.emplace_back(w.texts.view(k.name));
+            static_cast<void>(w.run_once(k));
+        }
+        EXPECT_EQ(w.reconciler->counts().quiet, quiet) << "a job that is woken for that has something to do";
+        w.queue.clear();
+        return out;
+    }
+};
+
+constexpr auto limits =
+    "apiVersion: v1\nkind: LimitRange\nmetadata: {name: limits, namespace: ns}\nspec: {limits: []}\n";
+
+TEST_F(trainjob_wakes_test, a_limit_range_concerns_the_suspended_jobs_of_its_namespace) {
+    w.apply_yaml(torch_runtime);
+    add_job("ns", "waiting", true);
+    add_job("ns", "running", false);
+    add_job("ns-2", "elsewhere", true);
+    add_job("ns", "ended", true);
+    w.patch("TrainJob ns/ended", R"({"status":{"conditions":[{"type":"Complete","status":"True","reason":"R",
+        "message":"m","lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
+    w.settle();
+    w.apply_yaml(limits);
+    EXPECT_THAT(woken(), ElementsAre("ns/waiting"));
+    w.patch("LimitRange ns/limits", R"({"spec":{"limits":[{"type":"Container","default":{"cpu":"2"}}]}})");
+    EXPECT_THAT(woken(), ElementsAre("ns/waiting"));
+    w.erase("LimitRange ns/limits");
+    EXPECT_THAT(woken(), ElementsAre("ns/waiting"));
+    w.waker->synced(watch::kind::limit_range);
+    EXPECT_THAT(woken(), IsEmpty());
+}
+
+TEST_F(trainjob_wakes_test, a_runtime_class_concerns_the_suspended_jobs_of_the_runtimes_that_name_it) {
+    w.apply_yaml(torch_runtime);
+    w.apply_yaml(runtime_of_class("kind: TrainingRuntime\nmetadata: {name: boxed, namespace: ns}", "kata"));
+    w.apply_yaml(runtime_of_class("kind: TrainingRuntime\nmetadata: {name: other, namespace: ns}", "gvisor"));
+    w.apply_yaml(runtime_of_class("kind: ClusterTrainingRuntime\nmetadata: {name: boxed}", "kata"));
+    add_job("ns", "waiting", true, "kind: TrainingRuntime, name: boxed");
+    add_job("ns", "running", false, "kind: TrainingRuntime, name: boxed");
+    add_job("ns", "of-another-class", true, "kind: TrainingRuntime, name: other");
+    add_job("ns", "of-no-class", true);
+    add_job("ns-2", "of-the-cluster", true, "kind: ClusterTrainingRuntime, name: boxed");
+    w.settle();
+    w.apply_yaml(
+        "apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\noverhead: {podFixed: {cpu: 1}}\n");
+    EXPECT_THAT(woken(), UnorderedElementsAre("ns/waiting", "ns-2/of-the-cluster"));
+    w.patch("RuntimeClass /kata", R"({"overhead":{"podFixed":{"cpu":"2"}}})");
+    EXPECT_THAT(woken(), UnorderedElementsAre("ns/waiting", "ns-2/of-the-cluster"));
+    w.erase("RuntimeClass /kata");
+    EXPECT_THAT(woken(), UnorderedElementsAre("ns/waiting", "ns-2/of-the-cluster"));
+}
+
+TEST_F(trainjob_wakes_test, who_does_not_lead_wakes_nobody_for_them) {
+    w.restart(false);
+    w.apply_yaml(torch_runtime);
+    add_job("ns", "waiting", true);
+    w.apply_yaml(limits);
+    EXPECT_THAT(woken(), IsEmpty());
+}
+
+// Suffixes are of files alone: a JobSet called like one has its job's name.
+TEST_F(trainjob_wakes_test, what_is_in_the_way_concerns_the_job_that_needs_its_name) {
+    w.apply_yaml(torch_runtime);
+    add_job("ns", "a", false);
+    add_job("ns", "a-tls-config", false);
+    w.settle();
+    w.apply_yaml("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a-tls-config, namespace: ns}\n");
+    w.deliver();
+    ASSERT_EQ(w.queue.size(), 1U);
+    EXPECT_EQ(w.texts.view(w.queue.front().name), "ns/a");
+    w.queue.clear();
+    w.erase("JobSet ns/a-tls-config");
+    w.deliver();
+    w.queue.clear();
+    for (const bool gone : {false, true}) {
+        if (gone) {
+            w.erase("JobSet ns/a-tls-config");
+        } else {
+            w.apply_yaml(
+                "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\n"
+                "metadata: {name: a-tls-config, namespace: ns}\nspec: {}\n");
+        }
+        w.deliver();
+        ASSERT_EQ(w.queue.size(), 1U);
+        EXPECT_EQ(w.texts.view(w.queue.front().name), "ns/a-tls-config");
+        w.queue.clear();
+    }
+}
+
+}  // namespace
+}  // namespace cotrain::reconcile
