@@ -43,7 +43,8 @@ awaitable<outcome> trainjob_reconciler::tidy_up(watch::text_id key) {
     const job_records now = find_records(all_, key);
     // It turned out not to have ended.
     if (now.job != nullptr && !now.job->terminal()) co_return outcome::again_after({});
-    co_return outcome::done();
+    const auto wait = groups_stay_for(key);
+    co_return wait ? outcome::again_after(*wait) : outcome::done();
 }
 
 // With the whole object, as the API server has it.
@@ -112,7 +113,6 @@ std::vector<std::pair<target, std::string>> trainjob_reconciler::to_be_ended(wat
                          watch::to_text(all_.texts(), r.id));
     };
     if (seen.job->past_deadline && seen.set != nullptr) add(names::job_set, *seen.set);
-    if (group_rights_.rest_of_pause(ns, with_.steady())) return out;
     for (const auto* type : {&names::coscheduling_pod_group, &names::volcano_pod_group}) {
         all_.store(kind_of(*type)).for_each_of(key, [&](watch::handle, const watch::object_record& r) {
             add(*type, r);
@@ -124,6 +124,7 @@ std::vector<std::pair<target, std::string>> trainjob_reconciler::to_be_ended(wat
 awaitable<base::result<>> trainjob_reconciler::end_children(watch::text_id key) {
     base::result<> all;
     for (auto& [at, uid] : to_be_ended(key)) {
+        if (at.type != &names::job_set && group_rights_.rest_of_pause(at.ns, with_.steady())) continue;
         auto done = co_await api_.remove(at, uid);
         if (done) continue;
         if (at.type != &names::job_set && missing_rights::told_by(done.error())) {
@@ -136,6 +137,15 @@ awaitable<base::result<>> trainjob_reconciler::end_children(watch::text_id key) 
         all = std::move(done);
     }
     co_return all;
+}
+
+// PodGroups that have to go, and may not yet: how long until that is tried again.
+std::optional<std::chrono::nanoseconds> trainjob_reconciler::groups_stay_for(watch::text_id key) const {
+    const auto pause = group_rights_.rest_of_pause(split_key(all_.texts().view(key)).ns, with_.steady());
+    if (!pause) return std::nullopt;
+    const auto is_group = [](const auto& each) { return each.first.type != &names::job_set; };
+    return std::ranges::any_of(to_be_ended(key), is_group) ? std::optional<std::chrono::nanoseconds>(*pause)
+                                                            : std::nullopt;
 }
 
 // How much longer the job is kept; nothing: for good, or as long as it has not ended.

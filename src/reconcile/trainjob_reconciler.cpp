@@ -109,19 +109,19 @@ awaitable<outcome> trainjob_reconciler::work_on(watch::text_id key, unsigned fai
     }
     if (!made && made.error().code == base::errc::canceled) co_return outcome::done();
     if (!made) report(a, made.error(), failures);
-    if (a.outdated || !still_as_seen(a)) co_return begin_again(key);
+    if (a.outdated || !still_as_seen(a)) co_return begin_again(a);
     base::result<> ended = co_await write_status(&a);
     if (ended) time_readiness(a);
     if (ended && a.next.finished) ended = co_await follow_up(&a);
     if (!ended) {
         if (ended.error().code == base::errc::canceled) co_return outcome::done();
-        if (ended.error().http_status == 409 && co_await refresh(key)) co_return begin_again(key);
+        if (ended.error().http_status == 409 && co_await refresh(key)) co_return begin_again(a);
         log_.warn("writing down what became of a TrainJob failed", {{"controller", "trainjob"},
                                                                     {"namespace", a.job.meta.ns},
                                                                     {"name", a.job.meta.name},
                                                                     {"error", ended.error().message}});
     }
-    if (!made || !ended) co_return outcome::failed(due_in(a).value_or(std::chrono::nanoseconds::max()));
+    if (!made || !ended) co_return failed(a);
     if (a.applied_set && set_moved_on(all_, a.key)) a.pause = std::max<std::chrono::nanoseconds>(a.pause, news_pause);
     settle(a);
     co_return rest(a);
@@ -175,7 +175,7 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen) {
 
 // What came in meanwhile may have undone what this run found or made.
 void trainjob_reconciler::settle(const attempt& a) {
-    ends_.erase(a.key);
+    if (a.next.finished) ends_.erase(a.key);  // an end that came meanwhile is for the next run
     const auto known = memories_.find(a.key);
     if (known == memories_.end()) return;
     const job_records now = find_records(all_, a.key);
@@ -188,10 +188,10 @@ void trainjob_reconciler::settle(const attempt& a) {
 }
 
 // Others were faster: with what is there now, at once, but not without end.
-outcome trainjob_reconciler::begin_again(watch::text_id key) {
-    const auto known = memories_.find(key);
+outcome trainjob_reconciler::begin_again(const attempt& a) {
+    const auto known = memories_.find(a.key);
     if (known == memories_.end()) return outcome::again_after({});
-    if (known->second.begun_again == begin_again_max) return outcome::failed();
+    if (known->second.begun_again == begin_again_max) return failed(a);
     ++known->second.begun_again;
     return outcome::again_after({});
 }
@@ -204,8 +204,13 @@ std::optional<std::chrono::nanoseconds> trainjob_reconciler::due_in(const attemp
     return wait;
 }
 
+outcome trainjob_reconciler::failed(const attempt& a) const {
+    return outcome::failed(due_in(a).value_or(std::chrono::nanoseconds::max()));
+}
+
 outcome trainjob_reconciler::rest(const attempt& a) const {
-    const auto wait = due_in(a);
+    auto wait = due_in(a);
+    if (const auto groups = groups_stay_for(a.key)) wait = wait ? std::min(*wait, *groups) : *groups;
     return wait ? outcome::again_after(*wait) : outcome::done();
 }
 

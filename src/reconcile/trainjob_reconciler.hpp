@@ -82,9 +82,10 @@ class trainjob_reconciler {
     [[nodiscard]] std::optional<outcome> nothing_to_do(const job_records& seen) const;
     void look(attempt& a, const job_records& seen);
     void settle(const attempt& a);
-    [[nodiscard]] outcome begin_again(watch::text_id key);
+    [[nodiscard]] outcome begin_again(const attempt& a);
     // How long until the job wants another run even if nothing happens.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> due_in(const attempt& a) const;
+    [[nodiscard]] outcome failed(const attempt& a) const;
     [[nodiscard]] outcome rest(const attempt& a) const;
 
     // trainjob_status.cpp: what is said of a run.
@@ -130,6 +131,7 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<base::result<>> end_keeping(attempt* a);
     [[nodiscard]] awaitable<base::result<>> follow_up(attempt* a);
     [[nodiscard]] std::vector<std::pair<target, std::string>> to_be_ended(watch::text_id key) const;
+    [[nodiscard]] std::optional<std::chrono::nanoseconds> groups_stay_for(watch::text_id key) const;
 
     cluster& all_;
     remote& api_;

@@ -114,6 +114,22 @@ TEST_F(trainjob_races, a_job_set_that_came_ended_and_went_within_a_run_is_not_ma
     EXPECT_EQ(w.condition("Complete"), "True");
 }
 
+// Nothing looks after the last request of a run: the end is for the next one.
+TEST_F(trainjob_races, a_job_set_that_ends_and_goes_while_its_counts_are_written_is_not_made_again) {
+    begin();
+    w.patch(set, R"({"status":{"replicatedJobsStatus":[{"name":"node","active":2}]}})");
+    w.on_patch = [this] {
+        w.on_patch = nullptr;
+        w.patch(set, completed);
+        w.erase(set);
+        w.deliver();
+    };
+    w.taken();
+    w.settle();
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status", "patch TrainJob ns/job/status"));
+    EXPECT_EQ(w.condition("Complete"), "True");
+}
+
 TEST_F(trainjob_races, a_job_that_is_replaced_meanwhile_gets_no_more_children) {
     w.apply_yaml(mpi_runtime);
     w.apply_yaml(train_job());
