@@ -50,4 +50,9 @@ void cluster::restore(watch::kind of, std::string_view object) {
     if (!store(of).find(seen.ns.raw, seen.name.raw)) in.upsert(seen);
 }
 
+void cluster::drop(watch::kind of, std::string_view ns, std::string_view name) {
+    watch::object_store& in = store(of);
+    if (const auto at = in.find(ns, name)) in.remove(*at);
+}
+
 }  // namespace cotrain::reconcile

@@ -49,6 +49,8 @@ class cluster {
     // Takes in what a store had let go of (watch/finished.hpp) and no event will tell again. What is known of it by now
     // stays.
     void restore(watch::kind of, std::string_view object);
+    // The API server says that there is none, which no event may tell of one that was restored.
+    void drop(watch::kind of, std::string_view ns, std::string_view name);
 
    private:
     struct silence final : watch::listener {

@@ -78,6 +78,7 @@ awaitable<base::result<>> trainjob_reconciler::find_runtime(attempt* a) {
         co_return base::result<>{};
     }
     const auto answer = co_await api_.get(a->at(names::config_map, name));
+    if (!answer && answer.error().http_status == 404) all_.drop(watch::kind::config_map, a->job.meta.ns, name);
     if (!answer) co_return base::fail(answer.error());
     const std::uint64_t version = all_.note(watch::kind::config_map, *answer);
     auto read = runtimes_.from_snapshot(a->job, *answer);

@@ -10,21 +10,26 @@ namespace names = api::names;
 }  // namespace
 
 bool trainjob_reconciler::must_recall(const job_records& seen) const {
-    if (!seen.job->reopened) return false;
+    if (!seen.job->reopened || seen.job->terminal()) return false;
     const auto known = memories_.find(seen.key);
     return known == memories_.end() || known->second.job != seen.job->id || !known->second.recalled;
 }
 
-// How it ended and what it is made of is not in the stores any more: the API server knows.
+// How it ended and what it is made of is not in the stores any more: the API server knows. A Secret is not read, but
+// patched with nothing, which answers the same: to read Secrets is no right that the operator should have.
 awaitable<outcome> trainjob_reconciler::recall(watch::text_id key) {
     const auto parts = split_key(all_.texts().view(key));
     const std::string ns(parts.ns);
     const std::string name(parts.name);
     const watch::uid job = find_records(all_, key).job->id;
     const std::pair<const api::resource_type*, std::string> wanted[] = {
-        {&names::job_set, name}, {&names::config_map, name + std::string(names::snapshot_suffix)}};
+        {&names::job_set, name},
+        {&names::config_map, name + std::string(names::snapshot_suffix)},
+        {&names::secret, name + std::string(names::ssh_auth_suffix)}};
     for (const auto& [type, called] : wanted) {
-        const auto answer = co_await api_.get({type, ns, called});
+        const bool secret = type == &names::secret;
+        const auto answer =
+            secret ? co_await api_.merge_patch({type, ns, called}, {}, "{}") : co_await api_.get({type, ns, called});
         if (answer) {
             all_.restore(kind_of(*type), *answer);
         } else if (answer.error().http_status != 404) {

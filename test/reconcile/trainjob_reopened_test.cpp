@@ -26,7 +26,7 @@ TEST_F(trainjob_reopened, is_complete_again_as_its_job_set_says) {
         w.patch(job, no_conditions);
         w.settle();
         EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot",
-                                           "patch TrainJob ns/job/status"));
+                                           "patch Secret ns/job-mpi-ssh-auth", "patch TrainJob ns/job/status"));
         EXPECT_EQ(w.condition("Complete"), "True");
         EXPECT_EQ(w.condition("Complete", "lastTransitionTime"), "2026-01-01T01:00:00Z");
     }
@@ -65,6 +65,33 @@ TEST_F(trainjob_reopened, starts_again_from_its_snapshot_when_its_job_set_is_gon
     EXPECT_THAT(w.objects[set], HasSubstr("\"image\":\"i\""));
 }
 
+// The key of an MPI job is immutable: it has to be known before anything is planned.
+TEST_F(trainjob_reopened, keeps_its_key_when_it_starts_again) {
+    begin(mpi_runtime);
+    const std::string key = w.objects["Secret ns/job-mpi-ssh-auth"];
+    finish("Completed");
+    w.erase(set);
+    w.settle();
+    w.patch(job, no_conditions);
+    w.taken();
+    w.settle();
+    EXPECT_THAT(w.taken(), Not(Contains("apply Secret ns/job-mpi-ssh-auth")));
+    EXPECT_EQ(w.objects["Secret ns/job-mpi-ssh-auth"], key);
+    EXPECT_TRUE(w.objects.contains(set));
+    EXPECT_TRUE(w.objects.contains("PodGroup.scheduling.x-k8s.io ns/job"));
+}
+
+TEST_F(trainjob_reopened, that_is_over_asks_for_nothing_any_more) {
+    begin(torch_runtime, "  ttlSecondsAfterFinished: 100\n");
+    finish("Completed");
+    w.patch(job, no_conditions);
+    w.settle();
+    w.taken();
+    w.patch(job, R"({"spec":{"ttlSecondsAfterFinished":200}})");
+    w.settle();
+    EXPECT_TRUE(w.taken().empty());
+}
+
 TEST_F(trainjob_reopened, goes_on_when_it_had_never_ended) {
     begin();
     w.patch(job, R"({"status":{"conditions":[{"type":"Complete","status":"True","reason":"Fake","message":"m",
@@ -73,7 +100,8 @@ TEST_F(trainjob_reopened, goes_on_when_it_had_never_ended) {
     w.patch(job, no_conditions);
     w.taken();
     w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot"));
+    EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot",
+                                       "patch Secret ns/job-mpi-ssh-auth"));
     EXPECT_EQ(w.run_job().kind, outcome::what::done);
     EXPECT_TRUE(w.taken().empty()) << "it was asked for once";
     finish("Failed");
