@@ -23,6 +23,8 @@ class signal {
         return asio::async_initiate<const asio::deferred_t, void(bool)>(start{this}, asio::deferred);
     }
     void notify();
+    // Nobody waits, and what was remembered is done already.
+    void forget() { pending_ = false; }
     // As notify(), but the waiter resumes from the event loop, or when the turn that is open ends.
     void notify_later();
     [[nodiscard]] bool waiting() const { return waiter_.has_value(); }

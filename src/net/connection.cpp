@@ -49,6 +49,7 @@ awaitable<void> connection::read_loop() {
 
 awaitable<void> connection::write_loop() {
     while (!closed_) {
+        work_.forget();  // whatever was asked for is in what the session gives now
         session_.drain(outgoing_, write_batch_bytes);
         deliver();  // requests that found the stream ids used up
         if (!outgoing_.empty() || wire_.owes()) {
