@@ -20,7 +20,8 @@ class word {
         requires std::convertible_to<const T&, std::string_view>
     consteval word(const T& text) : text_(text), constant_(true) {  // NOLINT(google-explicit-constructor)
         for (const char c : text_) {
-            if (c < 0x20 || c == '"' || c == '\\') throw "this text needs escaping: word::copied()";
+            const auto byte = static_cast<unsigned char>(c);
+            if (byte < 0x20 || byte >= 0x80 || c == '"' || c == '\\') throw "this text needs escaping: word::copied()";
         }
     }
     // Other text that lives as long and needs no escaping, on the caller's word.

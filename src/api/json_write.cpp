@@ -115,7 +115,7 @@ class writer {
     void escaped(std::string_view t) {
         out_.resize(written());
         base::append_json_string(out_, t);
-        open();
+        widen(out_.size(), std::min(out_.capacity(), out_.size() + least_growth));
     }
 
     std::string& out_;

@@ -205,10 +205,11 @@ awaitable<void> server::stop(std::chrono::steady_clock::time_point latest) {
     close();
     asio::steady_timer timer(impl_->executor);
     const auto end = std::min(std::chrono::steady_clock::now() + impl_->options.drain, latest);
-    while (counters().connections_open != 0 && std::chrono::steady_clock::now() < end) {
+    // Once even when it is too late: what is answered already goes out, with a GOAWAY.
+    do {
         timer.expires_after(std::chrono::milliseconds(5));
         co_await timer.async_wait(use_tuple);
-    }
+    } while (counters().connections_open != 0 && std::chrono::steady_clock::now() < end);
     drop_connections();
     impl_->tasks.cancel();
     co_await impl_->tasks.join();
