@@ -2,6 +2,7 @@
 # Where the work of a job goes, from its creation to Complete: instructions by room (callgrind), cache misses (cachegrind) and
 # system calls (strace) of the operator alone, the start taken out: each is counted with N jobs and with 3 N.
 #   bench/profile.sh BUILD [--real] [JOBS] [RATE]    default: 200 jobs in a burst, on the embedded server; --real: on kube-apiserver
+#   bench/profile.sh BUILD --span    goal 5's span alone, from an event to its apply: instructions and code that it touches
 # BUILD: a build with the bench preset. BUILD/profile/ keeps the profiles for callgrind_annotate.
 set -euo pipefail
 build=$(realpath "${1:?usage: bench/profile.sh BUILD [--real] [JOBS] [RATE]}")
@@ -20,6 +21,12 @@ server=(--script 'start 0ms, ready 0ms, run 20ms')
 if [ "${1:-}" = --inside ]; then
   shift
   server=(--kubeconfig "$KUBECONFIG" --complete)
+fi
+span=
+if [ "${1:-}" = --span ]; then  # slow enough for valgrind: no span has work of another job in it
+  span=1
+  server=(--script never --nodes 8)
+  set -- 100 4
 fi
 jobs=${1:-200} rate=${2:-burst} out=$build/profile
 mkdir -p "$out"
@@ -54,6 +61,34 @@ counted() {
   while kill -0 "$(cat "$out/pid")" 2>/dev/null; do sleep 0.1; done
   rm "$out/pid"
 }
+
+if [ -n "$span" ]; then
+  rm -f "$out/span" "$out/spans"
+  counted "$jobs" "env TLS_SPANS=$out/spans LD_PRELOAD=$build/bench/tls_span_preload.so valgrind --tool=callgrind --collect-atstart=no --dump-instr=yes --compress-pos=no --compress-strings=no --callgrind-out-file=$out/span --log-file=$out/log"
+  [ -s "$out/spans" ] || { echo 'profile: no event was followed by an apply: is OpenSSL linked statically?' >&2; exit 1; }
+  # A line after "calls=" is what the callee took. Code counts where at least every other span came by.
+  awk -v spans="$(<"$out/spans")" '
+    /^ob=/ { object = $0; sub(/^ob=(.*\/)?/, "", object) }
+    /^calls=/ { called = 1; next }
+    /^0x/ { if (called) { called = 0; next } taken[object] += $3; at[object, $1] += $3 }
+    END {
+      for (each in at) {
+        if (at[each] < spans / 2) continue
+        split(each, part, SUBSEP)
+        digits = length(part[2])
+        line = substr(part[2], 1, digits - 2) int((index("0123456789abcdef", substr(part[2], digits - 1, 1)) - 1) / 4)
+        if (!((part[1], line) in seen)) { seen[part[1], line] = 1; ++lines[part[1]] }
+      }
+      for (each in taken) {
+        whole += taken[each] / spans
+        all += lines[each]
+        if (taken[each] / spans >= 50) printf "%10.0f  instructions %6d lines of code of 64 bytes  %s\n", taken[each] / spans, lines[each], each | "sort -rn"
+      }
+      close("sort -rn")
+      printf "%10.0f  instructions %6d lines, of %d spans from an event to its apply\n", whole, all, spans
+    }' "$out/span"
+  exit
+fi
 
 for n in $jobs $((3 * jobs)); do
   counted $n "valgrind --tool=callgrind --callgrind-out-file=$out/callgrind.$n --log-file=$out/log"
