@@ -43,12 +43,13 @@ constexpr std::size_t point_bytes = 1 + 2 * number_bytes;  // uncompressed
 
 // ECPrivateKey (RFC 5915) in DER: all of it but the two numbers is the same for every key of this curve.
 constexpr std::array<unsigned char, 8> before_private{0x30, 0x81, 0xdc, 0x02, 0x01, 0x01, 0x04, number_bytes};
-constexpr std::array<unsigned char, 16> before_public{
-    0xa0, 0x07, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23,                // secp521r1, 1.3.132.0.35
-    0xa1, 0x81, 0x89, 0x03, 0x81, 1 + point_bytes, 0x00};                // a bit string without unused bits
+// secp521r1 is 1.3.132.0.35; the point is a bit string without unused bits.
+constexpr std::array<unsigned char, 9> curve_field{0xa0, 0x07, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23};
+constexpr std::array<unsigned char, 7> before_public{0xa1, 0x81, 0x89, 0x03, 0x81, 1 + point_bytes, 0x00};
 constexpr std::size_t pem_width = 64;
-constexpr std::size_t der_bytes = before_private.size() + number_bytes + before_public.size() + point_bytes;
-static_assert(before_private[2] == der_bytes - 3 && before_public[11] == point_bytes + 4);
+constexpr std::size_t der_bytes =
+    before_private.size() + number_bytes + curve_field.size() + before_public.size() + point_bytes;
+static_assert(before_private[2] == der_bytes - 3 && before_public[2] == point_bytes + 4);
 
 using public_point = std::array<unsigned char, point_bytes>;
 
@@ -83,7 +84,8 @@ std::string to_pem(const BIGNUM* d, const public_point& q) {
     std::array<unsigned char, der_bytes> der{};
     auto* at = std::ranges::copy(before_private, der.data()).out;
     if (BN_bn2binpad(d, at, number_bytes) != number_bytes) return {};
-    at = std::ranges::copy(before_public, at + number_bytes).out;
+    at = std::ranges::copy(curve_field, at + number_bytes).out;
+    at = std::ranges::copy(before_public, at).out;
     std::ranges::copy(q, at);
     std::string text = base64({reinterpret_cast<const char*>(der.data()), der.size()});
     OPENSSL_cleanse(der.data(), der.size());

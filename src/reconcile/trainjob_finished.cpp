@@ -145,7 +145,7 @@ std::optional<std::chrono::nanoseconds> trainjob_reconciler::groups_stay_for(wat
     if (!pause) return std::nullopt;
     const auto is_group = [](const auto& each) { return each.first.type != &names::job_set; };
     return std::ranges::any_of(to_be_ended(key), is_group) ? std::optional<std::chrono::nanoseconds>(*pause)
-                                                            : std::nullopt;
+                                                           : std::nullopt;
 }
 
 // How much longer the job is kept; nothing: for good, or as long as it has not ended.

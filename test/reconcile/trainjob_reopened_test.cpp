@@ -26,7 +26,7 @@ TEST_F(trainjob_reopened, is_complete_again_as_its_job_set_says) {
         w.patch(job, no_conditions);
         w.settle();
         EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot",
-                                           "patch Secret ns/job-mpi-ssh-auth", "patch TrainJob ns/job/status"));
+                                           "patch TrainJob ns/job/status"));
         EXPECT_EQ(w.condition("Complete"), "True");
         EXPECT_EQ(w.condition("Complete", "lastTransitionTime"), "2026-01-01T01:00:00Z");
     }
