@@ -146,13 +146,13 @@ reconcile::controller& operator_process::controller_of(reconcile::key runtime) {
     return cluster_wide ? *cluster_runtime_controller_ : *runtime_controller_;
 }
 
-std::optional<std::chrono::milliseconds> operator_process::may_write() const {
+std::optional<reconcile::write_permit> operator_process::may_write() const {
     return working_now_ ? lease_time() : std::nullopt;
 }
 
-std::optional<std::chrono::milliseconds> operator_process::lease_time() const {
-    if (leader_ == nullptr) return write_time;
-    return leader_->write_time();
+std::optional<reconcile::write_permit> operator_process::lease_time() const {
+    if (leader_ == nullptr) return reconcile::write_permit(write_time);
+    return leader_->may_write();
 }
 
 bool operator_process::open_ports() {

@@ -107,8 +107,8 @@ class operator_process {
     // Whether all writes came to their end.
     [[nodiscard]] awaitable<bool> end_work();
     [[nodiscard]] awaitable<void> leave_lease(bool give_back);
-    [[nodiscard]] std::optional<std::chrono::milliseconds> lease_time() const;
-    [[nodiscard]] std::optional<std::chrono::milliseconds> may_write() const;
+    [[nodiscard]] std::optional<reconcile::write_permit> lease_time() const;
+    [[nodiscard]] std::optional<reconcile::write_permit> may_write() const;
     [[nodiscard]] reconcile::controller& controller_of(reconcile::key runtime);
     [[nodiscard]] reconcile::surroundings make_surroundings();
     [[nodiscard]] reconcile::cluster::stores stores();

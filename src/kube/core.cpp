@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <concepts>
 #include <utility>
 
@@ -80,7 +81,8 @@ awaitable<base::result<Answer>> client::core::perform(base::result<call> asked) 
     const in_flight mark(*this);
     call& what = *asked;
     net::request& http = what.http;
-    attempts so_far{clock::now() + (http.deadline.count() > 0 ? http.deadline : options.deadline)};
+    attempts so_far{
+        std::min(clock::now() + (http.deadline.count() > 0 ? http.deadline : options.deadline), http.latest)};
     dress(http);
     for (;;) {
         if (stopping_) co_return base::fail(base::errc::canceled, what.attempt + ": the client stops");

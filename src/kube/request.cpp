@@ -33,6 +33,7 @@ call start(std::string_view method, std::string path, net::priority rank, bool i
     made.http.rank = with.rank.value_or(rank);
     made.http.idempotent = idempotent;
     made.http.deadline = with.deadline;
+    made.http.latest = with.latest;
     return made;
 }
 

@@ -24,6 +24,7 @@ struct call {
 struct call_options {
     std::optional<net::priority> rank{};
     std::chrono::milliseconds deadline{0};
+    std::chrono::steady_clock::time_point latest = std::chrono::steady_clock::time_point::max();  // see net::request
 };
 
 // Whole objects, or only their metadata (PartialObjectMetadata).

@@ -1,6 +1,7 @@
 // The two loops of a client connection and the bookkeeping of its streams.
 #include "net/connection.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cotrain::net {
@@ -12,6 +13,9 @@ constexpr std::size_t write_batch_bytes = 256U << 10U;
 
 // In a long row of answers, what their receivers ask next is sent meanwhile: the peer works while we do.
 constexpr std::size_t write_after_wakes = 24;
+
+// Nearer than that to latest_, which may be of a request that has ended, those that run are asked.
+constexpr std::chrono::milliseconds latest_margin{1};
 
 std::uint64_t id(h2::stream_key key) { return static_cast<std::uint64_t>(key); }
 
@@ -49,10 +53,12 @@ awaitable<void> connection::read_loop() {
 
 awaitable<void> connection::write_loop() {
     while (!closed_) {
+        keep_latest();
         work_.forget();  // whatever was asked for is in what the session gives now
         session_.drain(outgoing_, write_batch_bytes);
         deliver();  // requests that found the stream ids used up
         if (!outgoing_.empty() || wire_.owes()) {
+            wire_.send_by(latest_);
             auto sent = wire_.write_now(&outgoing_);
             if (!sent) {
                 close(std::move(sent).error().message);
@@ -76,9 +82,26 @@ base::result<> connection::submit(std::shared_ptr<exchange> what) {
     if (!key) return base::fail(std::move(key).error());
     what->on = this;
     what->stream = *key;
+    latest_ = std::min(latest_, what->what.latest);
     running_.emplace(id(*key), std::move(what));
     kick();
     return {};
+}
+
+void connection::keep_latest() {
+    if (latest_ == time_point::max()) return;
+    const auto now = std::chrono::steady_clock::now();
+    if (now + latest_margin < latest_) return;
+    std::vector<std::shared_ptr<exchange>> late;
+    latest_ = time_point::max();
+    for (const auto& [key, what] : running_) {
+        if (what->what.latest <= now) {
+            late.push_back(what);
+        } else {
+            latest_ = std::min(latest_, what->what.latest);
+        }
+    }
+    for (const auto& what : late) owner_.on_late(*what);
 }
 
 void connection::cancel(exchange& what) { static_cast<void>(release(what)); }

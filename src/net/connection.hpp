@@ -33,6 +33,8 @@ class connection final : public h2::events {
         virtual void on_draining(connection& which) = 0;
         // It was doubted, and lives.
         virtual void on_trusted_again() = 0;
+        // The time is over in which it could be sent.
+        virtual void on_late(exchange& what) = 0;
 
        protected:
         ~owner() = default;
@@ -93,6 +95,8 @@ class connection final : public h2::events {
     void announce(const std::shared_ptr<exchange>& what);
     void kick();
     [[nodiscard]] bool over() const;
+    // Right before a write: lets nothing out whose time is over.
+    void keep_latest();
 
     transport wire_;
     bounds bounds_;
@@ -107,6 +111,8 @@ class connection final : public h2::events {
     std::vector<ended_attempt> ended_;
     base::signal work_;
     std::string why_;
+    // The earliest request::latest of those that run, or of some that did.
+    time_point latest_ = time_point::max();
     bool draining_ = false;
     bool closed_ = false;
     bool delivering_ = false;

@@ -32,6 +32,8 @@ struct request {
     bool idempotent = false;
     // From the moment it is handed over, waiting for a stream and for a connection included.
     std::chrono::milliseconds deadline{30'000};
+    // None of its bytes go out later, whatever happened in between: a process may be frozen.
+    std::chrono::steady_clock::time_point latest = std::chrono::steady_clock::time_point::max();
 };
 
 struct response {

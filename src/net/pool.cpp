@@ -37,7 +37,7 @@ void client::impl::start(const std::shared_ptr<exchange>& what) {
         tasks_.spawn("keep_time", keep_time());
     }
     const auto now = std::chrono::steady_clock::now();
-    what->deadline = now + what->what.deadline;
+    what->deadline = std::min(now + what->what.deadline, what->what.latest);
     // A lease renewal that is not answered in half its time gets a second chance on a fresh connection.
     arm(*what, what->what.rank == priority::lease ? now + what->what.deadline / 2 : what->deadline);
     if (!dispatch(what)) enqueue(what);

@@ -35,6 +35,7 @@ struct client::impl final : connection::owner {
     void on_attempt_ended(ended_attempt attempt) override;
     void on_draining(connection& which) override;
     void on_trusted_again() override;
+    void on_late(exchange& what) override;
 
     [[nodiscard]] connection* choose(priority rank);
     // True when `what` went to a connection or has failed for good.

@@ -75,6 +75,8 @@ void client::impl::expire(exchange& what) {
          base::make_error(base::errc::deadline, sent ? base::retry::idempotent : base::retry::later, std::move(text)));
 }
 
+void client::impl::on_late(exchange& what) { expire(what); }
+
 // Asks a connection that may be dead for a sign of life, and moves a lease renewal away from it, if that may happen
 // twice. Whatever else the connection carries stays: the peer may only be slow.
 void client::impl::hedge(exchange& what, time_point now) {

@@ -12,6 +12,10 @@ base::error lost(std::string_view doing, const boost::system::error_code& why) {
     return base::make_error(base::errc::lost, why.message()).during(doing);
 }
 
+std::unexpected<base::error> held_up() {
+    return base::fail(base::errc::lost, "the process was held up until a request could not go out any more");
+}
+
 // Nothing was asked of the peer yet, so whoever waits may try again, whatever it wants to ask.
 base::error unreached(std::string_view why) {
     std::string text = "TLS handshake: ";
@@ -120,6 +124,8 @@ base::result<bool> transport::send(base::byte_queue& bytes) {
     while (!bytes.empty() || !sending_.empty()) {
         if (sending_.empty()) sending_.swap(bytes);
         const std::string_view chunk = sending_.view();
+        if (latest_ != std::chrono::steady_clock::time_point::max() && std::chrono::steady_clock::now() > latest_)
+            return held_up();
         boost::system::error_code error;
         const std::size_t sent = socket_.write_some(asio::buffer(chunk.data(), chunk.size()), error);
         ++writes;

@@ -33,6 +33,8 @@ class transport {
     // The same without a coroutine, as far as the kernel takes it at once; false when there is a rest to write.
     [[nodiscard]] base::result<bool> write_now(base::byte_queue* plaintext);
     [[nodiscard]] awaitable<base::result<>> write_rest();
+    // From now on nothing is sent after that moment: writes fail then.
+    void send_by(std::chrono::steady_clock::time_point latest) { latest_ = latest; }
     // TLS has something to say although nobody wrote: a writer should call write().
     [[nodiscard]] bool owes() const;
 
@@ -50,6 +52,7 @@ class transport {
 
     asio::ip::tcp::socket socket_;
     std::optional<tls::engine> secured_;
+    std::chrono::steady_clock::time_point latest_ = std::chrono::steady_clock::time_point::max();
     bool unread_ = false;  // the engine has more to say: data after its handshake, or the peer's end after data
     base::byte_queue received_{read_bytes};
     base::byte_queue sending_{

@@ -18,7 +18,7 @@ constexpr kube::resource events{api::names::event.group, api::names::event.versi
 }  // namespace
 
 event_sink::event_sink(base::task_group& owner, kube::client& api, base::logger& log, std::string controller,
-                       std::string instance, allowance may_write)
+                       std::string instance, write_allowance may_write)
     : owner_(owner),
       api_(api),
       log_(log),
@@ -52,12 +52,13 @@ awaitable<void> event_sink::run() {
 }
 
 awaitable<void> event_sink::send(event_write what) {
-    const auto time = may_write_ ? may_write_() : std::optional(event_deadline);
-    if (!time) {
+    const auto permit = may_write_ ? may_write_() : write_permit(event_deadline);
+    if (!permit) {
         ++metrics_.dropped;
         co_return;
     }
-    const kube::write_options options{.with = {net::priority::write, std::min(event_deadline, *time)}};
+    const kube::write_options options{
+        .with = {net::priority::write, std::min(event_deadline, permit->time), permit->latest}};
     base::result<kube::reply> got;
     if (what.how == event_write::verb::create)
         got = co_await api_.create(events, what.ns, std::move(what.body), options);

@@ -13,6 +13,7 @@
 #include "base/task_group.hpp"
 #include "kube/client.hpp"
 #include "reconcile/event_recorder.hpp"
+#include "reconcile/write_permit.hpp"
 
 namespace cotrain::reconcile {
 
@@ -29,12 +30,9 @@ struct event_sink_metrics {
 // Lives until its task group has been joined; what waits then is lost.
 class event_sink {
    public:
-    // How long a write that starts now may take; nothing: none may start, since another replica may lead.
-    using allowance = std::function<std::optional<std::chrono::milliseconds>()>;
-
     // `controller` is reportingController, `instance` reportingInstance. Without an allowance writes may always start.
     event_sink(base::task_group& owner, kube::client& api, base::logger& log, std::string controller,
-               std::string instance, allowance may_write = {});
+               std::string instance, write_allowance may_write = {});
 
     void start();
     void post(const event_note& what);
@@ -51,7 +49,7 @@ class event_sink {
     kube::client& api_;
     base::logger& log_;
     event_recorder recorder_;
-    allowance may_write_;
+    write_allowance may_write_;
     std::deque<event_write> queue_;
     base::signal filled_;
     event_sink_metrics metrics_;

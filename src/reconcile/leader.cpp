@@ -49,8 +49,9 @@ void leader::start() {
 
 bool leader::leading() const { return announced_ && !stopping_ && election_.leading(clock::now()); }
 
-std::optional<std::chrono::milliseconds> leader::write_time() const {
-    return announced_ && !stopping_ ? election_.write_time(clock::now()) : std::nullopt;
+std::optional<write_permit> leader::may_write() const {
+    const auto time = announced_ && !stopping_ ? election_.write_time(clock::now()) : std::nullopt;
+    return time ? std::optional<write_permit>({*time, election_.leading_until()}) : std::nullopt;
 }
 
 awaitable<bool> leader::acquired() {

@@ -14,6 +14,7 @@
 #include "kube/client.hpp"
 #include "kube/sleepers.hpp"
 #include "reconcile/election.hpp"
+#include "reconcile/write_permit.hpp"
 
 namespace cotrain::reconcile {
 
@@ -44,9 +45,8 @@ class leader {
     void start();
     // The gate of every write to the cluster: ask right before each.
     [[nodiscard]] bool leading() const;
-    // How long a write that starts now may take: the rest of the Lease, unless it is renewed before; nothing: none may
-    // start.
-    [[nodiscard]] std::optional<std::chrono::milliseconds> write_time() const;
+    // The rest of the Lease, unless it is renewed before.
+    [[nodiscard]] std::optional<write_permit> may_write() const;
     // Waits until this process leads; false when it never will (stopped, lost) or the wait was cancelled.
     [[nodiscard]] awaitable<bool> acquired();
     // Leads no more, and gives the Lease back if that works within `patience`. Whether others may take it at once.

@@ -1,7 +1,9 @@
 // The few requests that reconcilers make; behind it the API server, or a test.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include "api/names.hpp"
 #include "base/asio.hpp"
@@ -26,8 +28,11 @@ class remote {
     [[nodiscard]] virtual awaitable<base::result<std::string>> apply(target at, std::string body) = 0;
     [[nodiscard]] virtual awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource,
                                                                            std::string body) = 0;
-    // This very object; one that is gone already counts as removed.
-    [[nodiscard]] virtual awaitable<base::result<>> remove(target at, std::string uid) = 0;
+    // This very object; one that is gone already counts as removed. With a version, only as it was then: 409 else.
+    [[nodiscard]] virtual awaitable<base::result<>> remove(target at, std::string uid, std::uint64_t version) = 0;
+    [[nodiscard]] awaitable<base::result<>> remove(target at, std::string uid) {
+        return remove(std::move(at), std::move(uid), 0);
+    }
 };
 
 }  // namespace cotrain::reconcile

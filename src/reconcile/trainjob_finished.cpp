@@ -11,6 +11,8 @@ namespace {
 namespace names = api::names;
 using watch::kind;
 
+constexpr std::chrono::seconds written_to_pause{1};
+
 // Somebody wrote Failed while the JobSet runs on, see runtime::next_status().
 bool groundless(const job_records& seen) {
     return seen.job->failed && !seen.job->past_deadline && seen.owns_set() && !seen.set->terminal() &&
@@ -173,12 +175,17 @@ awaitable<base::result<>> trainjob_reconciler::end_keeping(attempt* a) {
         if (answer.error().http_status == 404) co_return base::result<>{};
         co_return base::fail(answer.error());
     }
-    all_.note(kind::train_job, *answer);
+    const std::uint64_t version = all_.note(kind::train_job, *answer);
     if (const auto now = time_left(a->key); now != none) {
         a->kept_for = now.value_or(none);  // what was noted wakes nobody
         co_return base::result<>{};
     }
-    auto done = co_await api_.remove(at, std::string(a->job.meta.uid));
+    auto done = co_await api_.remove(at, std::string(a->job.meta.uid), version);
+    constexpr int conflict = 409;
+    if (!done && done.error().http_status == conflict) {  // somebody has just written to it
+        a->kept_for = written_to_pause;
+        co_return base::result<>{};
+    }
     if (done || !missing_rights::told_by(done.error())) co_return done;
     a->kept_for = missing_rights::pause;
     if (job_rights_.note(at.ns, with_.steady())) {

@@ -20,6 +20,8 @@ std::unexpected<base::error> closed() {
     return base::fail(base::make_error(base::errc::canceled, base::retry::later, "another replica leads"));
 }
 
+kube::call_options within(const write_permit& permit) { return {.deadline = permit.time, .latest = permit.latest}; }
+
 base::result<std::string> body_of(base::result<kube::reply> answer) {
     if (!answer) return base::fail(std::move(answer.error()));
     return std::move(answer->body);
@@ -92,11 +94,11 @@ awaitable<base::result<std::string>> write_gate::get(target at) {
 }
 
 awaitable<base::result<std::string>> write_gate::apply(target at, std::string body) {
-    const auto time = may_write_();
-    if (!time) co_return closed();
+    const auto permit = may_write_();
+    if (!permit) co_return closed();
     const write_mark mark(under_way_);
     auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, yaml_safe(std::move(body)),
-                                      true, {.field_manager = api::names::field_manager, .with = {.deadline = *time}});
+                                      true, {.field_manager = api::names::field_manager, .with = within(*permit)});
     apply_counts& counts = counts_[static_cast<std::size_t>(kind_of(*at.type))];
     if (answer) {
         ++counts.applied;
@@ -107,24 +109,25 @@ awaitable<base::result<std::string>> write_gate::apply(target at, std::string bo
 }
 
 awaitable<base::result<std::string>> write_gate::merge_patch(target at, std::string sub_resource, std::string body) {
-    const auto time = may_write_();
-    if (!time) co_return closed();
+    const auto permit = may_write_();
+    if (!permit) co_return closed();
     const write_mark mark(under_way_);
     co_return body_of(co_await api_.merge_patch(resource_of(*at.type), {.ns = at.ns, .name = at.name}, std::move(body),
-                                                {.sub_resource = sub_resource, .with = {.deadline = *time}}));
+                                                {.sub_resource = sub_resource, .with = within(*permit)}));
 }
 
-awaitable<base::result<>> write_gate::remove(target at, std::string uid) {
-    const auto time = may_write_();
-    if (!time) co_return closed();
+awaitable<base::result<>> write_gate::remove(target at, std::string uid, std::uint64_t version) {
+    const auto permit = may_write_();
+    if (!permit) co_return closed();
     const write_mark mark(under_way_);
-    auto answer =
-        co_await api_.remove(resource_of(*at.type), {.ns = at.ns, .name = at.name},
-                             {.dependents = kube::propagation::background, .uid = uid, .with = {.deadline = *time}});
+    const std::string state = version == 0 ? std::string{} : std::to_string(version);
+    auto answer = co_await api_.remove(
+        resource_of(*at.type), {.ns = at.ns, .name = at.name},
+        {.dependents = kube::propagation::background, .uid = uid, .resource_version = state, .with = within(*permit)});
     if (answer) co_return base::result<>{};
     // Gone, or another object by now (the uid does not match).
     const int status = answer.error().http_status;
-    if (status == 404 || status == 409) co_return base::result<>{};
+    if (status == 404 || (status == 409 && version == 0)) co_return base::result<>{};
     co_return base::fail(std::move(answer.error()));
 }
 

@@ -3,14 +3,12 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 
 #include "kube/client.hpp"
 #include "reconcile/remote.hpp"
+#include "reconcile/write_permit.hpp"
 #include "watch/kind.hpp"
 
 namespace cotrain::reconcile {
@@ -29,17 +27,15 @@ struct apply_counts {
 
 class write_gate final : public remote {
    public:
-    // How long a write that starts now may take; nothing: none may start.
-    using allowance = std::function<std::optional<std::chrono::milliseconds>()>;
-
-    write_gate(kube::client& api, allowance may_write) : api_(api), may_write_(std::move(may_write)) {}
+    write_gate(kube::client& api, write_allowance may_write) : api_(api), may_write_(std::move(may_write)) {}
 
     [[nodiscard]] bool leading() const override { return may_write_().has_value(); }
     [[nodiscard]] awaitable<base::result<std::string>> get(target at) override;
     [[nodiscard]] awaitable<base::result<std::string>> apply(target at, std::string body) override;
     [[nodiscard]] awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource,
                                                                    std::string body) override;
-    [[nodiscard]] awaitable<base::result<>> remove(target at, std::string uid) override;
+    using remote::remove;
+    [[nodiscard]] awaitable<base::result<>> remove(target at, std::string uid, std::uint64_t version) override;
 
     // Writes that began and were not answered yet.
     [[nodiscard]] unsigned under_way() const { return under_way_; }
@@ -47,7 +43,7 @@ class write_gate final : public remote {
 
    private:
     kube::client& api_;
-    allowance may_write_;
+    write_allowance may_write_;
     std::array<apply_counts, watch::kinds> counts_{};
     unsigned under_way_ = 0;
 };

@@ -94,6 +94,21 @@ TEST_F(trainjob_finished_test, a_job_that_was_given_more_time_is_kept_though_its
     EXPECT_TRUE(w.objects.contains(job));
 }
 
+TEST_F(trainjob_finished_test, a_job_that_is_given_more_time_at_the_last_moment_is_kept) {
+    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.restart();
+    begin(torch_runtime, "  ttlSecondsAfterFinished: 100\n");
+    finish("Completed");  // at 01:00
+    w.now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1} + std::chrono::seconds(3700);
+    w.on_remove = [this] { w.patch(job, R"({"spec":{"ttlSecondsAfterFinished":200}})"); };
+    const outcome o = w.run_job();
+    EXPECT_EQ(o.kind, outcome::what::again_after);
+    EXPECT_EQ(o.after, std::chrono::seconds(1));
+    w.now += std::chrono::seconds(1);
+    EXPECT_EQ(w.run_job().after, std::chrono::seconds(99));
+    EXPECT_TRUE(w.objects.contains(job));
+}
+
 TEST_F(trainjob_finished_test, a_job_of_which_nobody_can_say_when_it_ended_is_kept) {
     w.tune = [](surroundings& s) { s.end_of_keeping = true; };
     w.restart();

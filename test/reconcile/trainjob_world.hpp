@@ -163,10 +163,15 @@ class trainjob_world final : public remote {
         patch(label_of(at), body);
         co_return objects.at(label_of(at));
     }
-    awaitable<base::result<>> remove(target at, std::string) override {
+    using remote::remove;
+    awaitable<base::result<>> remove(target at, std::string, std::uint64_t version) override {
         requests.push_back("delete " + label_of(at));
         if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
-        if (objects.contains(label_of(at))) erase(label_of(at));
+        if (on_remove) std::exchange(on_remove, nullptr)();
+        if (!objects.contains(label_of(at))) co_return base::result<>{};
+        const std::string wanted = R"({"metadata":{"resourceVersion":")" + std::to_string(version) + R"("}})";
+        if (version != 0 && names_another_version(wanted, objects.at(label_of(at)))) co_return refused(409);
+        erase(label_of(at));
         co_return base::result<>{};
     }
 
@@ -186,6 +191,7 @@ class trainjob_world final : public remote {
     std::function<void()> on_get;  // once
     std::function<void()> on_apply;
     std::function<void()> on_patch;
+    std::function<void()> on_remove;          // once
     std::function<void(surroundings&)> tune;  // before a restart
     bool leads = true;
     api::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};

@@ -14,7 +14,7 @@ namespace cotrain::reconcile {
 namespace {
 
 using namespace std::chrono_literals;
-using time = std::optional<std::chrono::milliseconds>;
+using time = std::optional<write_permit>;
 
 const target job_set{&api::names::job_set, "ns", "job"};
 
@@ -75,6 +75,16 @@ TEST(write_gate, no_write_takes_longer_than_it_may) {
     });
 }
 
+// The process was frozen between the permit and the write.
+TEST(write_gate, nothing_goes_out_when_the_lease_may_be_anothers) {
+    kube::fake_api here(kube::answers({{}}));
+    here.run([](kube::fake_api& s, kube::client& c) -> awaitable<void> {
+        write_gate gate(c, [] { return time(write_permit(10s, std::chrono::steady_clock::now())); });
+        EXPECT_EQ(co_await write_all(&gate), "too late, too late, too late");
+        EXPECT_TRUE(s.seen.empty());
+    });
+}
+
 TEST(write_gate, waiting_for_a_turn_counts) {
     kube::fake_api here(kube::answers({{}}));
     wait_for_ever(here);
@@ -129,7 +139,7 @@ awaitable<void> lose_the_lease(lease_keeper* keeper, kube::fake_api* s, kube::cl
     base::task_group tasks(s->loop.get_executor());
     base::random_source random(1);
     leader me({tasks, *c, random, s->log}, {"ns", "lease", "me", {3000ms, 1500ms, 20ms}});
-    write_gate gate(*c, [&me] { return me.write_time(); });
+    write_gate gate(*c, [&me] { return me.may_write(); });
     EXPECT_EQ(co_await write_all(&gate), "closed, closed, closed");
     me.start();
     EXPECT_TRUE(co_await me.acquired());
