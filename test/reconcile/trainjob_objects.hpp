@@ -1,6 +1,7 @@
 // Objects of the reconciler tests: what they are called, and how merge patches change them.
 #pragma once
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -46,13 +47,14 @@ inline std::unexpected<base::error> refused(int status) {
     return base::fail(
         base::error{.code = base::errc::status, .http_status = status, .message = std::to_string(status)});
 }
+inline std::uint64_t version_of(std::string_view object) {
+    api::arena memory;
+    const auto text = api::parse_json_copy(memory, object)->get({"metadata", "resourceVersion"}).as_string();
+    return text.empty() ? 0 : std::stoull(std::string(text));
+}
 // Whether a patch is meant for another version of the object.
 inline bool names_another_version(std::string_view patch, std::string_view object) {
-    api::arena memory;
-    const auto version = [&](std::string_view of) {
-        return api::parse_json_copy(memory, of)->get({"metadata", "resourceVersion"}).as_string();
-    };
-    return !version(patch).empty() && version(patch) != version(object);
+    return version_of(patch) != 0 && version_of(patch) != version_of(object);
 }
 
 // "JobSet ns/job".

@@ -89,12 +89,8 @@ class trainjob_world final : public remote {
             watch::object_view view;
             watch::intake& in = *intakes_[static_cast<std::size_t>(kind_of_label(label))];
             if (!watch::decode_object(text, view, in.parts())) throw std::runtime_error("not decoded: " + text);
-            seen_[static_cast<std::size_t>(kind_of_label(label))] = std::stoull(std::string(view.resource_version.raw));
-            if (gone) {
-                in.remove(view);
-            } else {
-                in.upsert(view);
-            }
+            seen_[static_cast<std::size_t>(kind_of_label(label))] = version_of(text);
+            gone ? in.remove(view) : in.upsert(view);
         }
     }
     // Delivers, and reconciles what was woken, until nothing moves. Failures are not repeated.
@@ -168,10 +164,9 @@ class trainjob_world final : public remote {
         requests.push_back("delete " + label_of(at));
         if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
         if (on_remove) std::exchange(on_remove, nullptr)();
-        if (!objects.contains(label_of(at))) co_return base::result<>{};
-        const std::string wanted = R"({"metadata":{"resourceVersion":")" + std::to_string(version) + R"("}})";
-        if (version != 0 && names_another_version(wanted, objects.at(label_of(at)))) co_return refused(409);
-        erase(label_of(at));
+        const auto found = objects.find(label_of(at));
+        if (found != objects.end() && version != 0 && version != version_of(found->second)) co_return refused(409);
+        if (found != objects.end()) erase(label_of(at));
         co_return base::result<>{};
     }
 
