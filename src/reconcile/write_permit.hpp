@@ -14,8 +14,9 @@ struct write_permit {
     write_permit(std::chrono::milliseconds t, moment l = moment::max()) : time(t), latest(l) {}
 
     std::chrono::milliseconds time;  // all that it may take
-    // The Lease may be another's then. The time says the same where the process runs; one that is frozen (SIGSTOP, a
-    // machine that is moved) between the permit and the write goes on later as if nothing had been.
+    // The Lease may be another's then. The time says the same where the process runs; one that is stopped between the
+    // permit and the write goes on later as if nothing had been. A machine whose monotonic clock stands still with it
+    // cannot be told.
     moment latest;
 };
 
