@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/text_scan.hpp"
+#include "base/number.hpp"
 
 namespace cotrain::api {
 
@@ -20,7 +21,7 @@ constinit detail::container no_items{nullptr, nullptr, "[]", 2, 0, 0, true};
 
 std::optional<double> to_double(std::string_view digits) {
     double number = 0;
-    const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    const auto [end, problem] = base::from_chars(digits.data(), digits.data() + digits.size(), number);
     if (problem == std::errc::result_out_of_range) return std::nullopt;
     if (problem != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
     return number;

@@ -11,6 +11,7 @@
 
 #include "api/text_scan.hpp"
 #include "base/error.hpp"
+#include "base/number.hpp"
 
 namespace cotrain::api {
 
@@ -106,7 +107,7 @@ std::optional<ref> floating(arena& memory, std::string_view text) {
     }
     if (i != text.size()) return std::nullopt;
     double value = 0;
-    const auto [end, problem] = std::from_chars(json.data(), json.data() + json.size(), value);
+    const auto [end, problem] = base::from_chars(json.data(), json.data() + json.size(), value);
     const bool too_large = problem == std::errc::result_out_of_range && json.find("e-") == std::string::npos &&
                            json.find("E-") == std::string::npos;
     if (too_large) return std::nullopt;

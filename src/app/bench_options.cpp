@@ -10,6 +10,8 @@
 
 #include "app/bench.hpp"
 
+#include "base/number.hpp"
+
 namespace cotrain::app {
 
 namespace {
@@ -22,7 +24,7 @@ std::unexpected<base::error> wrong(std::string_view option, std::string_view wha
 
 base::result<double> read_decimal(std::string_view option, std::string_view text, std::string_view wanted) {
     double out = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+    const auto [end, error] = base::from_chars(text.data(), text.data() + text.size(), out);
     if (error != std::errc{} || end != text.data() + text.size() || !std::isfinite(out) || out < 0)
         return wrong(option, fmt::format("'{}' is not {}", text, wanted));
     return out;

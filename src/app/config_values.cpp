@@ -6,6 +6,8 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/number.hpp"
+
 namespace cotrain::app {
 
 namespace {
@@ -49,7 +51,7 @@ std::optional<milliseconds> parse_go_duration(std::string_view text) {
         const auto digits = text.find_first_not_of("0123456789.");
         const auto number = text.substr(0, digits);
         double value = 0;
-        const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), value);
+        const auto [end, code] = base::from_chars(number.data(), number.data() + number.size(), value);
         if (code != std::errc{} || end != number.data() + number.size()) return std::nullopt;
         text.remove_prefix(number.size());
         const unit* const of = take_unit(text);

@@ -28,17 +28,17 @@ double stat_field(const std::string& text, int n) {
     if (at == std::string::npos) return 0;
     at += 2;
     for (int i = 3; i < n && at != std::string::npos; ++i) at = text.find(' ', at) + 1;
-    double value = 0;
+    std::uint64_t value = 0;
     std::from_chars(text.data() + at, text.data() + text.size(), value);
-    return value;
+    return static_cast<double>(value);
 }
 
 double boot_time() {
     const std::string text = read_small("/proc/stat");
     const auto at = text.find("\nbtime ");
-    double value = 0;
+    std::uint64_t value = 0;
     if (at != std::string::npos) std::from_chars(text.data() + at + 7, text.data() + text.size(), value);
-    return value;
+    return static_cast<double>(value);
 }
 
 double open_descriptors() {

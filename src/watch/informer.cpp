@@ -118,9 +118,9 @@ awaitable<void> informer::watch(list_watch::action what) {
     overseer_.expires_at(what.until);
     auto slot = outer.slot();
     if (slot.is_connected()) slot.assign([this](asio::cancellation_type how) { stop_reading_.emit(how); });
-    auto [failure, end] =
-        co_await asio::co_spawn(executor, read(std::move(what)),
-                                asio::bind_cancellation_slot(stop_reading_.slot(), asio::as_tuple(asio::deferred)));
+    auto [failure, end] = co_await asio::co_spawn(
+        executor, read(std::move(what)),
+        asio::bind_cancellation_slot(stop_reading_.slot(), asio::as_tuple(asio::use_awaitable)));
     if (slot.is_connected()) slot.clear();
     reading_ = false;
     if (co_await cancelled()) co_return;

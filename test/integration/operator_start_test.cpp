@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr auto config = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n";
 
-bool apply(const std::string& kubeconfig, const std::string& what) {
+bool apply_manifests(const std::string& kubeconfig, const std::string& what) {
     const std::string command = test_variable("COTRAIN_TEST_KUBECTL") + " --kubeconfig " + kubeconfig +
                                 " apply --server-side -f " + what + " > /dev/null";
     return std::system(command.c_str()) == 0;
@@ -37,8 +37,8 @@ awaitable<void> wait_for_definitions(asio::io_context* loop, const side_plane* p
     EXPECT_TRUE(co_await child.said("trainjobs.trainer.kubeflow.org"));
     EXPECT_FALSE(child.log().contains("\"leading\""));
     EXPECT_FALSE(child.log().contains("the lease has a holder")) << "it leaves the Lease to who could work with it";
-    EXPECT_TRUE(apply(plane->kubeconfig(), (fs::path(COTRAIN_SOURCE_DIR) / "deploy" / "crds").string()));
-    EXPECT_TRUE(apply(plane->kubeconfig(), test_variable("COTRAIN_TEST_CRDS") + "/jobset.yaml"));
+    EXPECT_TRUE(apply_manifests(plane->kubeconfig(), (fs::path(COTRAIN_SOURCE_DIR) / "deploy" / "crds").string()));
+    EXPECT_TRUE(apply_manifests(plane->kubeconfig(), test_variable("COTRAIN_TEST_CRDS") + "/jobset.yaml"));
     EXPECT_TRUE(co_await child.said("\"leading\""));
     EXPECT_EQ(co_await child.stop(), 0);
 }

@@ -1,12 +1,11 @@
 # Configuring and building CMake presets, and showing the result. Sourced by ./dev.
 
+# COTRAIN_CXX (or CXX) chooses another compiler: COTRAIN_CXX=g++-14 ./dev test
 pick_compiler() {
-  [ -n "${CXX:-}" ] && return
-  if have g++-14; then
-    export CC=gcc-14 CXX=g++-14
-  else
-    die "no g++-14; './dev setup' installs it, or set CC and CXX"
-  fi
+  export CXX=${COTRAIN_CXX:-${CXX:-clang++-19}}
+  case ${CC:-} in '') CC=${CXX/clang++/clang} CC=${CC/g++/gcc} ;; esac
+  export CC
+  have "$CXX" || die "no $CXX; './dev setup' installs clang++-19, or COTRAIN_CXX names another compiler"
 }
 
 # build_preset PRESET [targets…]: leaves build/PRESET, with the compiler from CXX.
@@ -21,7 +20,8 @@ build_into() {
   mkdir -p build
   {
     flock 9
-    quietly "$directory.configure.log" cmake --preset "$preset" -B "$directory" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "${options[@]}"
+    quietly "$directory.configure.log" cmake --preset "$preset" -B "$directory" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+      "-DCOTRAIN_LIBRARIES=$cache/libraries" "${options[@]}"
     say "building ${directory#build/}"
     precompile "$directory"
     NINJA_STATUS='[%f/%t %es] ' ninja -C "$directory" -j "$jobs" "$@" | show_progress

@@ -12,8 +12,9 @@ namespace {
 
 // Room that the library wants beside the headers themselves for what HPACK may add.
 constexpr std::size_t header_block_slack = 4096;
-// A CONTINUATION's nine bytes of frame head may come one by one, and the library counts each arrival.
-constexpr std::size_t frame_head_bytes = 9;
+// Unused where the library lacks the option. A CONTINUATION's nine bytes of frame head may come one by one, and the
+// library counts each arrival.
+[[maybe_unused]] constexpr std::size_t frame_head_bytes = 9;
 
 // Within what the protocol can say; SETTINGS that it cannot would not be sent at all.
 limits within_protocol(limits bounds) {
@@ -32,12 +33,12 @@ std::unique_ptr<nghttp2_option, library_deleter> options(const limits& bounds) {
     nghttp2_option_set_max_outbound_ack(raw, bounds.control_frames_queued_max);
     nghttp2_option_set_max_deflate_dynamic_table_size(raw, bounds.header_table_bytes);
     nghttp2_option_set_max_send_header_block_length(raw, bounds.header_list_bytes_max + header_block_slack);
-#if NGHTTP2_VERSION_NUM >= 0x013900
+#if COTRAIN_NGHTTP2_LIMITS_RESETS
     // Off: it reads the clock; flood_guard does the same with the time it is told.
     nghttp2_option_set_stream_reset_rate_limit(raw, std::numeric_limits<std::uint32_t>::max(),
                                                std::numeric_limits<std::uint32_t>::max());
 #endif
-#if NGHTTP2_VERSION_NUM >= 0x013e00
+#if COTRAIN_NGHTTP2_BOUNDS_CONTINUATIONS
     nghttp2_option_set_max_continuations(raw, (bounds.continuations_max + std::size_t{1}) * frame_head_bytes);
 #endif
     return option;
