@@ -53,6 +53,7 @@ TEST(mpi_keys, openssh_signs_with_the_private_key_and_verifies_with_the_public_o
     ASSERT_TRUE(key && other);
     const key_files files;
     files.write("id_rsa", key->private_pem);
+    files.write("id_rsa.pub", key->public_line);
     files.write("hello", "hello\n");
     const auto [signed_code, signed_text] =
         key_files::run("ssh-keygen -Y sign -f " + files.path("id_rsa") + " -n login " + files.path("hello"));
