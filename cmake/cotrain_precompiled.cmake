@@ -6,6 +6,10 @@ set(cotrain_precompiled_headers
   <string_view> <utility> <vector> <fmt/format.h>
   <boost/asio/as_tuple.hpp> <boost/asio/awaitable.hpp> <boost/asio/co_spawn.hpp> <boost/asio/io_context.hpp>
   <boost/asio/ip/tcp.hpp> <boost/asio/steady_timer.hpp> <boost/asio/use_awaitable.hpp>)
+# CMake names the header beside the precompiled file, by absolute path: compiler caches would take each clone for another.
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  set(CMAKE_CXX_COMPILE_OPTIONS_USE_PCH -Xclang -include-pch -Xclang <PCH_FILE>)
+endif()
 
 # cotrain_precompile(target [FROM owner] [headers...]): made by the target itself, or what the owner has made.
 function(cotrain_precompile target)
