@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds everything with clang and runs the unit tests under ASan and UBSan.
+# Builds everything and runs the unit tests under ASan and UBSan.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common build test; do . "tools/dev/$part.sh"; done
