@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# The README's first command on a bare Debian 12, in a root of its own: nothing that was installed changes its version,
+# The README's commands on a bare Debian 12, in a root of its own: nothing that was installed changes its version,
 # no suite is added, no service starts. Takes root for the chroot. Shares only the compiler cache with this machine.
+# Usage: bare.sh [--demo]   runs the demo of the everyday build, which CI has in its compiler cache; with --demo ./dev demo
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common libraries; do . "tools/dev/$part.sh"; done
 [ "$(id -u)" = 0 ] || die "test/setup/bare.sh needs root for a chroot"
+words='./dev build dev cotrain && build/dev/cotrain demo'
+[ "${1:-}" != --demo ] || words='./dev demo'
 work=$(mktemp -d "${TMPDIR:-/tmp}/cotrain-bare.XXXXXX")
 readonly work root=$work/root
 failures=0
@@ -32,9 +35,9 @@ mkdir -p "$root/ccache" "$(ccache -k cache_dir)"
 # shellcheck disable=SC2016 # expanded inside
 env -i PATH="$PATH" TERM=dumb bash -c 'exec unshare --mount --pid --fork --kill-child bash -euo pipefail -c "
   mount -t proc proc \"$0/proc\" && mount -t tmpfs tmpfs \"$0/tmp\" && mount --rbind /dev \"$0/dev\" && mount --bind \"$1\" \"$0/ccache\"
-  chroot \"$0\" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb CCACHE_DIR=/ccache bash -c \"cd /cotrain && ./dev demo </dev/null\"
+  chroot \"$0\" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb CCACHE_DIR=/ccache bash -c \"cd /cotrain && { $2; } </dev/null\"
   ps -eo pid=,comm= | grep -vE \" (ps|grep|bash|unshare)\$\" >\"$0/left-running\" || :
-"' "$root" "$(ccache -k cache_dir)" >"$work/demo" 2>&1 || { tail -n 60 "$work/demo" >&2; die "./dev demo failed on a bare Debian 12"; }
+"' "$root" "$(ccache -k cache_dir)" "$words" >"$work/demo" 2>&1 || { tail -n 60 "$work/demo" >&2; die "'$words' failed on a bare Debian 12"; }
 
 installed >"$work/after"
 check 'the demo reaches Complete' grep -q Complete "$work/demo"
