@@ -55,6 +55,7 @@ bool arena::holds(const void* p) const {
 }
 
 void arena::clear() {
+    exhausted_ = false;
     if (last_ == nullptr) return;
     while (last_->before != nullptr) {
         chunk* const before = last_->before;

@@ -9,9 +9,11 @@ namespace cotrain::api {
 
 // What an arena may hold before it counts as exceeded.
 inline constexpr std::size_t arena_bytes_max = 256UL * 1024 * 1024;
+// The same for what one plan or one compiled runtime takes: ten times the largest object that etcd stores.
+inline constexpr std::size_t plan_bytes_max = 16UL * 1024 * 1024;
 
-// Chunks double from the first size up to a ceiling. Allocation does not fail because of `bytes_max`: readers of
-// foreign input ask exceeded() and refuse; edits by our own code are bounded by what was read.
+// Chunks double from the first size up to a ceiling. Allocation does not fail because of `bytes_max`: whoever reads,
+// merges or copies asks exceeded() at every container and stops; whoever hands a result on asks again and refuses.
 // Neither copied nor moved: trees remember the arena that may still change them.
 class arena {
    public:
@@ -50,7 +52,9 @@ class arena {
     [[nodiscard]] std::size_t bytes_used() const { return full_bytes_ + static_cast<std::size_t>(next_ - begin_); }
     [[nodiscard]] std::size_t bytes_reserved() const { return reserved_bytes_; }
     [[nodiscard]] std::size_t bytes_max() const { return bytes_max_; }
-    [[nodiscard]] bool exceeded() const { return reserved_bytes_ > bytes_max_; }
+    [[nodiscard]] bool exceeded() const { return exhausted_ || reserved_bytes_ > bytes_max_; }
+    // For who leaves something out because it would not fit: the arena counts as exceeded until it is cleared.
+    void exhaust() { exhausted_ = true; }
 
    private:
     static constexpr std::size_t alignment = alignof(void*);
@@ -69,6 +73,7 @@ class arena {
     std::size_t full_bytes_ = 0;  // used in the chunks before the last
     std::size_t reserved_bytes_ = 0;
     std::size_t bytes_max_;
+    bool exhausted_ = false;
 };
 
 }  // namespace cotrain::api

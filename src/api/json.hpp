@@ -27,6 +27,10 @@ struct read_limits {
 // Compact, members as stored. An absent document is null.
 void append_json(std::string& out, ref document);
 [[nodiscard]] std::string to_json(ref document);
+// As append_json(), but ends soon after `bytes_max`: false, and the beginning of the text, if the rest is missing.
+[[nodiscard]] bool append_json(std::string& out, ref document, std::size_t bytes_max);
+// For messages: at most `bytes_max` bytes, with "…" where something was cut.
+[[nodiscard]] std::string shown_json(ref document, std::size_t bytes_max);
 // Members sorted by name at every level.
 void append_sorted_json(std::string& out, ref document);
 // For people: one member a line.

@@ -1,5 +1,6 @@
 // Documents to JSON text, and freezing, which keeps that text.
 #include <algorithm>
+#include <cstdint>
 #include <vector>
 
 #include "api/json.hpp"
@@ -20,10 +21,16 @@ struct slice {
 // room is asked for once a member and not once a byte.
 class writer {
    public:
-    explicit writer(std::string& out) : out_(out), begin_(out.size()) { open(); }
+    explicit writer(std::string& out, std::size_t bytes_max = SIZE_MAX)
+        : out_(out), begin_(out.size()), end_max_(bytes_max > SIZE_MAX - begin_ ? SIZE_MAX : begin_ + bytes_max) {
+        open();
+    }
     ~writer() { out_.resize(written()); }
     writer(const writer&) = delete;
     writer& operator=(const writer&) = delete;
+
+    // Nothing more is begun then.
+    [[nodiscard]] bool full() const { return written() > end_max_; }
 
     // With `slices`, remembers where each container's text is.
     void value(ref v, std::vector<slice>* slices) {
@@ -35,11 +42,13 @@ class writer {
         byte(object ? '{' : '[');
         bool first = true;
         for (const member& m : v.members()) {
+            if (full()) return;
             name(m.name, first);
             value(m.value, slices);
             first = false;
         }
         for (const ref item : v.items()) {
+            if (full()) return;
             if (!first) byte(',');
             value(item, slices);
             first = false;
@@ -120,6 +129,7 @@ class writer {
 
     std::string& out_;
     std::size_t begin_;
+    std::size_t end_max_;
     char* at_ = nullptr;
     char* end_ = nullptr;
 };
@@ -188,6 +198,18 @@ std::string to_json(ref document) {
     return out;
 }
 
+bool append_json(std::string& out, ref document, std::size_t bytes_max) {
+    writer to(out, bytes_max);
+    to.value(document, nullptr);
+    return !to.full();
+}
+
+std::string shown_json(ref document, std::size_t bytes_max) {
+    std::string text;
+    (void)append_json(text, document, bytes_max);
+    return base::one_line(text, bytes_max);
+}
+
 void append_sorted_json(std::string& out, ref document) {
     writer to(out);
     write_sorted(to, document);
@@ -202,7 +224,14 @@ ref freeze(arena& memory, ref document) {
     if (!document.is_container() || document.body()->text != nullptr) return document;
     std::string text;
     std::vector<slice> slices;
-    writer(text).value(document, &slices);
+    {
+        writer to(text, memory.bytes_max());
+        to.value(document, &slices);
+        if (to.full()) {
+            memory.exhaust();
+            return document;
+        }
+    }
     const char* const kept = memory.copy(text).data();
     for (const slice& s : slices) {
         s.body->owner = nullptr;

@@ -37,7 +37,8 @@ std::string_view suffix_of(int base, int exponent) {
 // Leaves `a` as it was where the product does not fit.
 bool multiply(wide& a, wide b) {
     wide product = 0;
-    if (__builtin_mul_overflow(a, b, &product)) return false;
+    // The one value that has no opposite counts as too large.
+    if (__builtin_mul_overflow(a, b, &product) || product < -wide_max) return false;
     a = product;
     return true;
 }
@@ -231,7 +232,7 @@ void quantity::add(wide coefficient, int scale) {
         // What could not be written out is the larger one.
         overflowed_ = true;
         sum = (scale_ > scale ? coefficient_ : coefficient) < 0 ? -wide_max : wide_max;
-    } else if (__builtin_add_overflow(coefficient_, coefficient, &sum)) {
+    } else if (__builtin_add_overflow(coefficient_, coefficient, &sum) || sum < -wide_max) {
         overflowed_ = true;
         sum = coefficient_ < 0 ? -wide_max : wide_max;
     }

@@ -1,21 +1,35 @@
 // Reading runtimes of both kinds.
 #include "api/runtime.hpp"
 
+#include <string>
+#include <utility>
+
 #include "api/names.hpp"
 #include "api/pod_shape.hpp"
+#include "api/schema/types.hpp"
 
 namespace cotrain::api {
 
 namespace {
 
+// Snapshots are not checked by the CRD.
+bool has_too_many(const place& list, std::int64_t items_max) {
+    if (std::cmp_less_equal(list.size(), items_max)) return false;
+    list.mistake("must have at most " + std::to_string(items_max) + " items");
+    return true;
+}
+
 torch_policy decode_torch(const place& from) {
     torch_policy out;
     out.num_proc_per_node = decode_process_count(from, "numProcPerNode");
-    const place targets = from.object("envInjection").array("targets");
+    const place injection = from.object("envInjection");
+    const place targets = injection.array("targets");
+    if (has_too_many(targets, schema::env_targets_max)) return out;
     out.env_injection.resize(targets.size());
     for (std::size_t i = 0; i < targets.size(); ++i) {
         const place target = targets.object_item(i);
         target.read("jobName", out.env_injection[i].job_name);
+        if (has_too_many(target.array("containerNames"), schema::env_target_containers_max)) return out;
         target.read_strings("containerNames", out.env_injection[i].container_names);
     }
     return out;

@@ -188,6 +188,7 @@ ref copy_scalar(arena& memory, ref value) {
 ref deep_copy(arena& memory, ref value) {
     if (!value.is_container()) return copy_scalar(memory, value);
     if (value.empty()) return value.is_object() ? ref::empty_object() : ref::empty_array();
+    if (memory.exceeded()) return ref::make_null();
     const bool object = value.is_object();
     const auto size = static_cast<std::uint32_t>(value.size());
     const std::size_t slot = object ? sizeof(member) : sizeof(ref);

@@ -141,11 +141,12 @@ inline std::string_view ref::as_string(std::string_view otherwise) const {
 // The same with members in the same order and numbers written alike.
 [[nodiscard]] bool identical(ref a, ref b);
 
-// A frozen copy that shares nothing with the source.
+// A frozen copy that shares nothing with the source. Cut short where `memory` is exceeded, which its owner asks.
 [[nodiscard]] ref deep_copy(arena& memory, ref value);
 
 // Ends all edits of a document and keeps its compact JSON in `memory`, so that writing any part of it later is one
-// copy. Parts that live in other arenas are frozen, but keep no text here.
+// copy. Parts that live in other arenas are frozen, but keep no text here. A text that is larger than what `memory` may
+// hold is not made, and exhausts it.
 ref freeze(arena& memory, ref document);
 
 }  // namespace cotrain::api

@@ -29,6 +29,9 @@ class tree_builder {
     // What was pushed since `mark`.
     [[nodiscard]] std::span<ref> since(std::size_t mark) { return {stack_ + mark, size_ - mark}; }
 
+    // Forgets it.
+    void drop(std::size_t mark) { size_ = mark; }
+
     // Of the members pushed since `mark`, the first whose name occurred before.
     [[nodiscard]] std::optional<std::size_t> first_duplicate(std::size_t mark) const;
     // Leaves one member of each name: the last value, in the first one's place. Returns whether there were duplicates.

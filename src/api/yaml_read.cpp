@@ -14,6 +14,9 @@ using base::errc;
 // The distance within which a key must end, as in the YAML specification.
 constexpr std::ptrdiff_t key_bytes_max = 1024;
 
+// What a value weighs beside its text.
+constexpr std::size_t value_bytes = 16;
+
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 constexpr std::string_view tag_prefix = "tag:yaml.org,2002:";
 
@@ -25,6 +28,16 @@ bool printable(const char* p, std::size_t length) {
 }
 
 }  // namespace
+
+yaml_reader::yaml_reader(arena& memory, std::string_view text, read_limits limits, yaml_aliases aliases)
+    : memory_(memory),
+      c_(text),
+      scalars_(c_, memory),
+      builder_(memory),
+      limits_(limits),
+      expanded_bytes_max_(
+          std::min(yaml_expanded_bytes_max, yaml_expanded_bytes_free + yaml_expanded_per_byte_max * text.size())),
+      aliases_(aliases) {}
 
 base::result<std::vector<yaml_document>> yaml_reader::read() {
     std::vector<yaml_document> list;
@@ -164,6 +177,7 @@ bool yaml_reader::alias(node& out) {
     const char* const place = c_.where();
     std::string_view name;
     c_.advance();
+    if (aliases_ == yaml_aliases::refused) return c_.wrong_at(place, "an alias is not allowed here");
     if (!anchor_name(name)) return false;
     const auto found = anchors_.find(name);
     if (found == anchors_.end()) return c_.wrong_at(place, "unknown anchor '" + std::string(name) + "'");
@@ -176,7 +190,8 @@ bool yaml_reader::alias(node& out) {
     out.value = original.value;
     out.height = original.height;
     out.values = original.values;
-    return count(original.values);
+    out.bytes = original.bytes;
+    return count(original.values) && expand(original.bytes);
 }
 
 bool yaml_reader::scan(int column_min, bool flow, yaml_scalar& text) {
@@ -195,6 +210,7 @@ bool yaml_reader::resolve(const properties& p, const yaml_scalar& text, const ch
     const auto value = resolve_yaml(memory_, p.tag, text.text, text.plain, problem_);
     if (!value) return c_.wrong_at(place, problem_);
     out.value = *value;
+    out.bytes = value_bytes + text.text.size();
     out.merge = text.plain && !p.has_tag && text.text == "<<";
     return count(1);
 }
@@ -242,8 +258,15 @@ bool yaml_reader::count(std::size_t values) {
                     errc::too_large);
 }
 
+bool yaml_reader::expand(std::size_t bytes) {
+    expanded_bytes_ += bytes;
+    return expanded_bytes_ <= expanded_bytes_max_ ||
+           c_.wrong("aliases stand for more than " + std::to_string(expanded_bytes_max_) + " bytes", errc::too_large);
+}
+
 bool yaml_reader::add_item(frame& f, const node& v) {
     f.values += v.values;
+    f.bytes += v.bytes;
     f.height = std::max(f.height, v.height + 1);
     builder_.push(v.value);
     return true;
@@ -253,6 +276,7 @@ bool yaml_reader::add_member(frame& f, const node& key, const node& v) {
     if (key.merge) {
         merges_.push_back({v.value, key.place, (builder_.mark() - f.mark) / 2});
         f.height = std::max(f.height, v.height);
+        f.bytes += v.bytes;
         return true;
     }
     const auto name = yaml_key(memory_, key.value);
@@ -260,6 +284,7 @@ bool yaml_reader::add_member(frame& f, const node& key, const node& v) {
         return c_.wrong_at(key.place, std::string(to_string(key.value.type())) + " cannot be the name of a member");
     builder_.push(*name);
     key_places_.push_back(key.place);
+    f.bytes += key.bytes;
     return add_item(f, v);
 }
 
@@ -307,11 +332,13 @@ bool yaml_reader::close(kind k, const frame& f, node& out) {
     out.value = builder_.close(k, f.mark);
     out.height = std::max(f.height, 1U);
     out.values = values;
+    out.bytes = value_bytes + f.bytes;
     if (memory_.exceeded()) return c_.wrong("the document needs more memory than is allowed", errc::too_large);
     return count(1);
 }
 
-base::result<std::vector<yaml_document>> parse_yaml_stream(arena& memory, std::string_view text, read_limits limits) {
+base::result<std::vector<yaml_document>> parse_yaml_stream(arena& memory, std::string_view text, read_limits limits,
+                                                           yaml_aliases aliases) {
     if (text.size() > limits.bytes_max) {
         return base::fail(errc::too_large, "YAML of " + std::to_string(text.size()) + " bytes is larger than the " +
                                                std::to_string(limits.bytes_max) + " allowed");
@@ -320,11 +347,11 @@ base::result<std::vector<yaml_document>> parse_yaml_stream(arena& memory, std::s
         return base::fail(errc::decode, "line 1, column 1: the text is UTF-16, expected UTF-8");
     }
     if (text.starts_with(byte_order_mark)) text.remove_prefix(byte_order_mark.size());
-    return yaml_reader(memory, text, limits).read();
+    return yaml_reader(memory, text, limits, aliases).read();
 }
 
-base::result<ref> parse_yaml(arena& memory, std::string_view text, read_limits limits) {
-    auto list = parse_yaml_stream(memory, text, limits);
+base::result<ref> parse_yaml(arena& memory, std::string_view text, read_limits limits, yaml_aliases aliases) {
+    auto list = parse_yaml_stream(memory, text, limits, aliases);
     if (!list) return std::unexpected(std::move(list.error()));
     if (list->empty()) return ref::make_null();
     if (list->size() > 1) {

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "api/tree_builder.hpp"
@@ -19,8 +19,7 @@ namespace cotrain::api {
 // Functions return false after recording a mistake in the cursor.
 class yaml_reader {
    public:
-    yaml_reader(arena& memory, std::string_view text, read_limits limits)
-        : memory_(memory), c_(text), scalars_(c_, memory), builder_(memory), limits_(limits) {}
+    yaml_reader(arena& memory, std::string_view text, read_limits limits, yaml_aliases aliases);
 
     [[nodiscard]] base::result<std::vector<yaml_document>> read();
 
@@ -33,6 +32,7 @@ class yaml_reader {
         ref value;
         unsigned height = 0;     // levels below
         std::size_t values = 1;  // all values in it, those of aliases counted each time
+        std::size_t bytes = 0;   // their weight
         const char* place = nullptr;
         const char* line = nullptr;
         bool merge = false;  // a plain <<
@@ -55,6 +55,7 @@ class yaml_reader {
         std::size_t places = 0;
         std::size_t merges = 0;
         std::size_t values = 1;
+        std::size_t bytes = 0;
         unsigned height = 0;
     };
 
@@ -114,6 +115,7 @@ class yaml_reader {
     bool apply_merges(const frame& f, std::size_t& values);
     bool leave();
     bool count(std::size_t values);
+    bool expand(std::size_t bytes);
 
     arena& memory_;
     yaml_cursor c_;
@@ -122,9 +124,12 @@ class yaml_reader {
     read_limits limits_;
     unsigned depth_ = 0;  // of the node that is read, 1 for the root
     std::size_t values_ = 0;
+    std::size_t expanded_bytes_ = 0;  // by aliases
+    std::size_t expanded_bytes_max_;
+    yaml_aliases aliases_;
     std::vector<const char*> key_places_;
     std::vector<merged> merges_;
-    std::unordered_map<std::string_view, anchored> anchors_;
+    std::map<std::string_view, anchored> anchors_;  // foreign names: no hash that can be made to collide
     std::string problem_;
 };
 

@@ -1,6 +1,7 @@
 // Documents to YAML in block style, spelled as sigs.k8s.io/yaml does.
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <vector>
 
 #include "api/text_scan.hpp"
@@ -149,7 +150,10 @@ bool reads_as_time(std::string_view text) {
 
 class yaml_writer {
    public:
-    explicit yaml_writer(std::string& out) : out_(out) {}
+    explicit yaml_writer(std::string& out, std::size_t bytes_max = SIZE_MAX) : out_(out), bytes_max_(bytes_max) {}
+
+    // Nothing more is begun then: deep objects need more room for indentation than for what they say.
+    [[nodiscard]] bool full() const { return out_.size() > bytes_max_; }
 
     // The cursor is where the value starts; its further lines are indented by `indent`.
     void value(ref v, unsigned indent) {
@@ -169,6 +173,7 @@ class yaml_writer {
         std::ranges::stable_sort(list, [](const member* a, const member* b) { return name_less(a->key(), b->key()); });
         bool first = true;
         for (const member* m : list) {
+            if (full()) return;
             if (!first) line(indent);
             first = false;
             key(m->name, indent);
@@ -201,6 +206,7 @@ class yaml_writer {
     void array(ref v, unsigned indent) {
         bool first = true;
         for (const ref item : v.items()) {
+            if (full()) return;
             if (!first) line(indent);
             first = false;
             out_ += "- ";
@@ -263,7 +269,7 @@ class yaml_writer {
             const std::string_view row = text.substr(0, end);
             if (!row.empty()) line(indent);
             out_ += row;
-            if (end == std::string_view::npos) return;
+            if (end == std::string_view::npos || full()) return;
             out_ += '\n';
             text.remove_prefix(end + 1);
         }
@@ -321,12 +327,19 @@ class yaml_writer {
     }
 
     std::string& out_;
+    std::size_t bytes_max_;
     arena memory_;
 };
 
 }  // namespace
 
 void append_yaml(std::string& out, ref document) { yaml_writer(out).value(document, 0); }
+
+bool append_yaml(std::string& out, ref document, std::size_t bytes_max) {
+    yaml_writer to(out, bytes_max);
+    to.value(document, 0);
+    return !to.full();
+}
 
 std::string to_yaml(ref document) {
     std::string out;
