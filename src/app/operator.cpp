@@ -11,6 +11,7 @@
 #include "app/give_back.hpp"
 #include "app/operator_metrics.hpp"
 #include "kube/find_config.hpp"
+#include "plugins/flux_keys.hpp"
 #include "plugins/mpi_keys.hpp"
 
 namespace cotrain::app {
@@ -86,6 +87,7 @@ reconcile::surroundings operator_process::make_surroundings() {
     return {.wall = [] { return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()); },
             .steady = [] { return std::chrono::steady_clock::now(); },
             .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
+            .make_curve_key = [] { return plugins::make_curve_key(plugins::system_bytes()); },
             .ca_certificate = [this] { return servers_ ? servers_->ca_certificate() : std::string(); },
             .tell = [this](const reconcile::event_note& note) { events_->post(note); },
             .normal_events = config_.events.normal,

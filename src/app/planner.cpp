@@ -12,6 +12,7 @@
 #include "api/schema/check.hpp"
 #include "api/schema/crd.hpp"
 #include "api/schema/metadata.hpp"
+#include "plugins/flux_keys.hpp"
 #include "plugins/mpi_keys.hpp"
 #include "runtime/status.hpp"
 
@@ -273,6 +274,7 @@ void planner::render(api::arena& memory, const runtime::compiled_runtime& runtim
     seen.children = children;
     seen.job_set = set != observed_.end() && existing ? &*existing : nullptr;
     seen.make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); };
+    seen.make_curve_key = [] { return plugins::make_curve_key(plugins::system_bytes()); };
     if (out.idle.empty()) {
         auto objects = framework_.new_objects(memory, out.job, runtime, seen);
         if (!objects) {

@@ -2,13 +2,16 @@
 #include "plugins/flux.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "api/names.hpp"
 #include "api/validation.hpp"
 #include "plugins/encode.hpp"
 #include "plugins/flux_scripts.hpp"
 #include "runtime/gang.hpp"
+#include "runtime/guards.hpp"
 #include "runtime/processes.hpp"
 
 namespace cotrain::plugins {
@@ -28,6 +31,8 @@ constexpr std::string_view curve_volume = "flux-curve";
 constexpr std::string_view curve_path = "/curve";
 constexpr std::string_view memory_volume = "shared-memory";
 constexpr std::string_view memory_path = "/dev/shm";
+// Quantities may be beyond all machines: the product with the nodes is to stay a number.
+constexpr std::int64_t tasks_per_node_max = std::numeric_limits<std::int32_t>::max();
 constexpr std::int32_t script_mode = 0755;
 constexpr std::int32_t curve_mode = 0400;
 
@@ -66,7 +71,7 @@ flux_settings settings_of(runtime::info& i, const api::train_job& job, const api
     const ref resources = i.trainer_resources();
     if (wanted.is_number()) s.tasks_per_node = wanted.count;
     if (wanted.kind == api::process_count::form::cpu)
-        s.tasks_per_node = std::max<std::int64_t>(runtime::cpus_of(resources), 1);
+        s.tasks_per_node = std::clamp<std::int64_t>(runtime::cpus_of(resources), 1, tasks_per_node_max);
     s.gpus_per_node = runtime::gpus_of(resources);
     return s;
 }
@@ -107,6 +112,19 @@ void put_installer(editor pod_spec, const api::train_job& job, std::string_view 
     pod_spec.ensure_array("initContainers").upsert_by({"name"}, document);
 }
 
+// Random (contract, difference 31): whoever has the key commands the job's pods.
+base::result<runtime::object> key_secret(const runtime::info& i, const api::train_job& job,
+                                         const runtime::observed& seen) {
+    if (!seen.make_curve_key) return base::fail(base::errc::internal, "no source of CURVE keys");
+    const auto key = seen.make_curve_key();
+    if (!key) return base::fail(key.error());
+    const std::string secret_name = runtime::child_name(job, names::flux_curve_suffix);
+    editor secret = runtime::new_child(i.memory(), names::secret, secret_name, job);
+    secret.set("immutable", true);
+    secret.ensure_object("data").set("curve.cert", base64(flux_certificate(job.meta.name, *key)));
+    return runtime::finish(names::secret, secret_name, secret);
+}
+
 }  // namespace
 
 base::result<> flux::enforce_ml_policy(runtime::info& i, const api::train_job& job) const {
@@ -133,7 +151,7 @@ base::result<> flux::enforce_ml_policy(runtime::info& i, const api::train_job& j
     return {};
 }
 
-base::result<> flux::build(runtime::info& i, const api::train_job& job, const runtime::observed&,
+base::result<> flux::build(runtime::info& i, const api::train_job& job, const runtime::observed& seen,
                            runtime::object_list& out) const {
     const api::flux_policy* const policy = policy_of(i);
     if (policy == nullptr || !i.trainer_container()) return {};
@@ -143,12 +161,15 @@ base::result<> flux::build(runtime::info& i, const api::train_job& job, const ru
     map.ensure_object("data").set("entrypoint.sh", flux_entrypoint_script(s)).set("init.sh", flux_init_script(s));
     out.push_back(runtime::finish(names::config_map, map_name, map));
 
-    auto certificate = flux_certificate(job.meta.name, job.meta.uid);
-    if (!certificate) return base::fail(std::move(certificate.error()));
-    const std::string secret_name = runtime::child_name(job, names::flux_curve_suffix);
-    editor secret = runtime::new_child(i.memory(), names::secret, secret_name, job);
-    secret.ensure_object("data").set("curve.cert", base64(*certificate));
-    out.push_back(runtime::finish(names::secret, secret_name, secret));
+    switch (seen.state_of(names::secret, runtime::child_name(job, names::flux_curve_suffix))) {
+        case runtime::child_state::ours: return {};  // immutable, never rotated
+        case runtime::child_state::foreign:
+            return runtime::foreign_child(names::secret, runtime::child_name(job, names::flux_curve_suffix));
+        case runtime::child_state::absent: break;
+    }
+    auto secret = key_secret(i, job, seen);
+    if (!secret) return base::fail(std::move(secret.error()));
+    out.push_back(std::move(*secret));
     return {};
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/error.hpp"
+#include "runtime/observed.hpp"
 
 namespace cotrain::plugins {
 
@@ -27,7 +27,7 @@ struct flux_settings {
 // For the trainer's container: starts the brokers; the leader runs the command it is given as arguments.
 [[nodiscard]] std::string flux_entrypoint_script(const flux_settings& s);
 
-// A CURVE certificate derived from the job's UID: the same for all pods, and on every reconcile.
-[[nodiscard]] base::result<std::string> flux_certificate(std::string_view job_name, std::string_view job_uid);
+// The CURVE certificate that all brokers of a job read. The job's name is a DNS label.
+[[nodiscard]] std::string flux_certificate(std::string_view job_name, const runtime::curve_key& key);
 
 }  // namespace cotrain::plugins

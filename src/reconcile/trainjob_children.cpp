@@ -104,6 +104,7 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
     observed.job_set = a.set ? &*a.set : nullptr;
     observed.ca_certificate = ca;
     observed.make_ssh_key = with_.make_ssh_key;
+    observed.make_curve_key = with_.make_curve_key;
     auto objects = framework_.new_objects(a.memory, a.job, *a.runtime, observed);
     if (!objects) return base::fail(std::move(objects.error()));
     std::vector<step> steps;

@@ -28,6 +28,7 @@ struct surroundings {
     std::function<api::micros_time()> wall;
     std::function<moment()> steady;
     std::function<base::result<runtime::ssh_key>()> make_ssh_key;
+    std::function<base::result<runtime::curve_key>()> make_curve_key;
     std::function<std::string()> ca_certificate{};  // PEM; only with gate TrainJobStatus
     std::function<void(event_note)> tell;           // an event about a TrainJob
     bool normal_events = false;

@@ -28,12 +28,19 @@ struct ssh_key {
     std::string public_line;
 };
 
+// A key pair for ZeroMQ's CURVE, in Z85.
+struct curve_key {
+    std::string public_text;
+    std::string secret_text;
+};
+
 struct observed {
     std::span<const observed_child> children;  // those not listed are absent
     const api::job_set* job_set = nullptr;     // the JobSet of the job's name, whoever controls it
     std::string_view ca_certificate;           // PEM of the status server's CA; only with gate TrainJobStatus
     // Makes a key when one is needed; only for MPI. Randomness comes from outside.
     std::function<base::result<ssh_key>()> make_ssh_key;
+    std::function<base::result<curve_key>()> make_curve_key;  // only for Flux
 
     [[nodiscard]] child_state state_of(const api::resource_type& type, std::string_view name) const;
 };

@@ -78,6 +78,7 @@ class plans : public testing::Test {
                 return true;
             });
         };
+        with_keys.make_curve_key = [] { return runtime::curve_key{"open", "secret"}; };
         auto made = framework_.new_objects(memory_, *job, **compiled, with_keys);
         return made ? std::move(*made) : std::vector<runtime::object>{};
     }

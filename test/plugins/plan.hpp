@@ -11,6 +11,7 @@
 #include "api/trainjob.hpp"
 #include "api/yaml.hpp"
 #include "plugins/builtin.hpp"
+#include "plugins/flux_keys.hpp"
 #include "plugins/mpi_keys.hpp"
 #include "runtime/normalise.hpp"
 
@@ -53,6 +54,7 @@ class plan {
         if (!decoded) throw std::runtime_error(decoded.error().message);
         job = *decoded;
         seen.make_ssh_key = [] { return make_ssh_key(system_bytes()); };
+        seen.make_curve_key = [] { return make_curve_key(system_bytes()); };
     }
 
     base::result<runtime::object_list> make() { return framework.new_objects(memory, job, *compiled_, seen); }
@@ -89,6 +91,7 @@ class plan {
     runtime::verdict review(const api::train_job* before = nullptr) {
         return framework.validate_objects(memory, {.job = job, .before = before}, *compiled_);
     }
+    [[nodiscard]] const runtime::compiled_runtime& compiled() const { return *compiled_; }
     api::ref load(std::string_view yaml) {
         const auto parsed = api::parse_yaml(memory, memory.copy(yaml));
         if (!parsed) throw std::runtime_error(parsed.error().message);

@@ -15,6 +15,7 @@
 #include "api/json.hpp"
 #include "api/time.hpp"
 #include "api/yaml.hpp"
+#include "plugins/flux_keys.hpp"
 #include "plugins/mpi_keys.hpp"
 #include "reconcile/controller_core.hpp"
 #include "reconcile/runtime_reconciler.hpp"
@@ -46,6 +47,7 @@ class trainjob_world final : public remote {
         surroundings with{.wall = [this] { return now; },
                           .steady = [this] { return moment(now.time_since_epoch()); },
                           .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
+                          .make_curve_key = [] { return plugins::make_curve_key(plugins::system_bytes()); },
                           .tell = [this](const event_note& e) { events.push_back(e.reason + ": " + e.note); }};
         if (tune) tune(with);
         reconciler = std::make_unique<trainjob_reconciler>(*known, *this, plugins::builtin{}, std::move(with),

@@ -14,6 +14,7 @@
 #include "api/time.hpp"
 #include "api/trainjob.hpp"
 #include "plugins/builtin.hpp"
+#include "plugins/flux_keys.hpp"
 #include "plugins/mpi_keys.hpp"
 #include "runtime/normalise.hpp"
 #include "runtime/schema.hpp"
@@ -181,6 +182,7 @@ class world {
         seen.children = children;
         seen.job_set = set;
         seen.make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); };
+        seen.make_curve_key = [] { return plugins::make_curve_key(plugins::system_bytes()); };
         const auto objects = framework_.new_objects(memory_, job, **runtime, seen);
         if (!objects) return base::fail(objects.error());
         for (const auto& o : *objects) {
