@@ -43,13 +43,14 @@ void endpoints_into_warm_buffer(benchmark::State& state) {
     const endpoints hosts = hosts_of(state.range(0));
     std::string buffer(hosts.bytes(1), '\0');
     const account counts(state);
-    for (auto _ : state) benchmark::DoNotOptimize(hosts.blocks("\n").drain(buffer.data()));
+    for (auto _ : state)
+        benchmark::DoNotOptimize(hosts.blocks("\n").drain(buffer.data(), buffer.data() + buffer.size()));
 }
 
 void memcpy_of_endpoints(benchmark::State& state) {
     const endpoints hosts = hosts_of(state.range(0));
     std::string source;
-    hosts.append_lines(source, "\n");
+    (void)hosts.append_lines(source, "\n", SIZE_MAX);
     std::string buffer(source.size(), '\0');
     const account counts(state);
     for (auto _ : state) {
@@ -62,7 +63,8 @@ void hostfile_into_warm_buffer(benchmark::State& state) {
     const endpoints hosts = hosts_of(state.range(0));
     std::string buffer(hosts.bytes(suffix.size()), '\0');
     const account counts(state);
-    for (auto _ : state) benchmark::DoNotOptimize(hosts.blocks(suffix).drain(buffer.data()));
+    for (auto _ : state)
+        benchmark::DoNotOptimize(hosts.blocks(suffix).drain(buffer.data(), buffer.data() + buffer.size()));
 }
 
 void hostfile_into_fresh_memory(benchmark::State& state) {
@@ -70,7 +72,7 @@ void hostfile_into_fresh_memory(benchmark::State& state) {
     const account counts(state);
     for (auto _ : state) {
         std::string file;
-        hosts.append_lines(file, suffix);
+        (void)hosts.append_lines(file, suffix, SIZE_MAX);
         benchmark::DoNotOptimize(file.data());
     }
 }

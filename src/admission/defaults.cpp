@@ -10,6 +10,7 @@
 #include "api/process_count.hpp"
 #include "api/schema/crd.hpp"
 #include "api/schema/typed.hpp"
+#include "runtime/merge_order.hpp"
 #include "runtime/verdict.hpp"
 
 namespace cotrain::admission {
@@ -24,11 +25,15 @@ ref patches_of(ref job) { return job.get({"spec", "runtimePatches"}); }
 // A patch that an update leaves alone keeps its time; one that it changes gets a new one, whatever the client says.
 void stamp_patches(api::arena& memory, json_patch& out, ref document, ref before, std::string_view now) {
     const ref list = patches_of(document);
+    const auto stored = patches_of(before).items();
+    const runtime::item_list known(stored.begin(), stored.end());
+    const runtime::item_places places(known, "manager");
     for (std::size_t i = 0; i < list.size(); ++i) {
         const ref patch = list.at(i);
         if (!patch.is_object()) continue;
         const ref given = patch.get("time");
-        const ref old = patches_of(before).find_by("manager", patch.get("manager").as_string());
+        const auto stored_at = places.find(patch);
+        const ref old = stored_at ? known[*stored_at] : ref{};
         ref wanted = given;
         if (old && runtime::means_the_same(old.get("trainingRuntimeSpec"), patch.get("trainingRuntimeSpec"))) {
             wanted = old.get("time");

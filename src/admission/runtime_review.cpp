@@ -1,7 +1,15 @@
 // Jobs with a role run once and have the container that plays it; one gang scheduler; deprecation.
 #include "admission/runtime_review.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
 #include "api/names.hpp"
+#include "api/validation.hpp"
+#include "runtime/bounds.hpp"
 
 namespace cotrain::admission {
 namespace {
@@ -23,6 +31,7 @@ void check_roles(ref jobs, runtime::verdict& out) {
         const ref job = jobs.at(i);
         const auto role = job.get({"template", "metadata", "labels", names::ancestor_label}).as_string();
         const auto wanted = container_of(role);
+        if (out.full()) return;
         if (wanted.empty()) continue;
         const std::string path = "spec.template.spec.replicatedJobs[" + std::to_string(i) + "]";
         if (const auto replicas = job.get("replicas").as_int(1); replicas != 1) {
@@ -45,12 +54,39 @@ void check_amounts(ref jobs, runtime::verdict& out) {
             "spec.template.spec.replicatedJobs[" + std::to_string(i) + "].template.spec.template.spec";
         for (const std::string list : {"containers", "initContainers"}) {
             const ref containers = pods.get(list);
-            for (std::size_t j = 0; j < containers.size(); ++j) {
+            for (std::size_t j = 0; j < containers.size() && !out.full(); ++j) {
                 runtime::refuse_negative_amounts(containers.at(j).get("resources"),
                                                  path + "." + list + "[" + std::to_string(j) + "].resources", out);
             }
         }
     }
+}
+
+// Neither is this; JobSet refuses most of these names when the TrainJob is there already.
+void check_names(ref spec, runtime::verdict& out) {
+    const auto check = [&](std::string path, std::string_view name) {
+        const auto faults = api::check_dns1123_label(name);
+        if (!faults.empty()) out.invalid(std::move(path), name, api::join(faults));
+    };
+    const auto subdomain = spec.get({"network", "subdomain"}).as_string();
+    if (!subdomain.empty()) check("spec.template.spec.network.subdomain", subdomain);
+    const ref jobs = spec.get("replicatedJobs");
+    for (std::size_t i = 0; i < jobs.size() && !out.full(); ++i) {
+        check("spec.template.spec.replicatedJobs[" + std::to_string(i) + "].name", jobs.at(i).get("name").as_string());
+    }
+}
+
+// Nor can anything count more pods.
+void check_pods(const api::training_runtime& runtime, runtime::verdict& out) {
+    const auto count = [](ref number) { return std::clamp<std::int64_t>(number.as_int(1), 0, INT32_MAX); };
+    std::int64_t sum = 0;
+    for (const ref job : runtime.template_spec.get("replicatedJobs").items()) {
+        const std::int64_t pods = count(job.get("replicas")) * count(job.get({"template", "spec", "parallelism"}));
+        if (__builtin_add_overflow(sum, pods, &sum)) sum = std::numeric_limits<std::int64_t>::max();
+    }
+    if (sum <= runtime::pods_max) return;
+    out.invalid("spec.template.spec.replicatedJobs", sum,
+                "must not stand for more than " + std::to_string(runtime::pods_max) + " pods");
 }
 
 bool changed(ref is, ref was, std::initializer_list<std::string_view> path) {
@@ -70,6 +106,8 @@ runtime::verdict judge_runtime(const api::training_runtime& runtime, ref before)
     if (changed(document, before, {"spec", "template"})) {
         check_roles(runtime.template_spec.get("replicatedJobs"), out);
         check_amounts(runtime.template_spec.get("replicatedJobs"), out);
+        check_names(runtime.template_spec, out);
+        check_pods(runtime, out);
     }
     const bool both = runtime.pod_groups && runtime.pod_groups->coscheduling && runtime.pod_groups->volcano;
     if (both && changed(document, before, {"spec", "podGroupPolicy"})) {

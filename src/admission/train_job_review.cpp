@@ -5,6 +5,7 @@
 
 #include "admission/kueue.hpp"
 #include "admission/runtime_review.hpp"
+#include "api/member_index.hpp"
 #include "api/names.hpp"
 #include "plugins/volcano.hpp"
 #include "runtime/info.hpp"
@@ -37,11 +38,15 @@ bool spec_member_changed(const api::train_job& job, const api::train_job* before
 // Stopping a job needs no runtime.
 bool only_suspends(const api::train_job& job, const api::train_job* before) {
     if (before == nullptr || before->spec.suspend || !job.spec.suspend) return false;
-    for (const auto& m : job.document.get("spec").members()) {
-        if (m.key() != "suspend" && differs(before->document.get({"spec", m.key()}), m.value)) return false;
+    const ref was = before->document.get("spec");
+    const ref is = job.document.get("spec");
+    const api::member_index in_was(was);
+    const api::member_index in_is(is);
+    for (const auto& m : is.members()) {
+        if (m.key() != "suspend" && differs(in_was.get(m.key()), m.value)) return false;
     }
-    for (const auto& m : before->document.get("spec").members()) {
-        if (m.key() != "suspend" && !job.document.get("spec").contains(m.key()) && !m.value.is_unset()) return false;
+    for (const auto& m : was.members()) {
+        if (m.key() != "suspend" && !in_is.contains(m.key()) && !m.value.is_unset()) return false;
     }
     return true;
 }

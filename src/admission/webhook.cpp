@@ -10,6 +10,8 @@
 #include "api/json.hpp"
 #include "api/names.hpp"
 #include "api/runtime.hpp"
+#include "api/schema/counts.hpp"
+#include "api/schema/crd.hpp"
 
 namespace cotrain::admission {
 namespace {
@@ -100,13 +102,28 @@ void call::begin(api::seconds_time now, const plugins::builtin& framework, const
     }
 }
 
+// Lists that are longer than the CRD allows are not looked through. The API server checks its schema after the mutating
+// webhook, which leaves the refusal to it, and before the validating ones.
+bool call::too_many() {
+    const auto* const spec = api::schema::schema_of(kind_of(hook_))->find("spec");
+    const auto found =
+        api::schema::find_too_many(*spec->value, "spec", request_.object.get("spec"), request_.old_object.get("spec"));
+    if (!found) return false;
+    if (hook_ != hook::default_train_job) {
+        refuse(bad_request, std::string(kind_of(hook_)) + ": " + api::schema::to_string(*found));
+    }
+    return true;
+}
+
 void call::default_job(api::seconds_time now) {
+    if (too_many()) return;
     auto done = default_train_job(memory_, request_.object, request_.old_object, now);
     if (!done) return refuse(bad_request, std::move(done.error().message));
     response_.json_patch = std::move(done->json_patch);
 }
 
 void call::review_job(const plugins::builtin& framework, const gates& open) {
+    if (too_many()) return;
     auto job = api::decode_train_job(request_.object);
     if (!job && spec_untouched()) return;
     if (!job) return refuse(bad_request, std::move(job.error().message));
@@ -125,7 +142,7 @@ bool call::spec_untouched() const {
 }
 
 void call::review_runtime() {
-    if (spec_untouched()) return;
+    if (spec_untouched() || too_many()) return;
     const auto runtime = api::decode_training_runtime(request_.object);
     if (!runtime) return refuse(bad_request, runtime.error().message);
     conclude(judge_runtime(*runtime, request_.old_object));

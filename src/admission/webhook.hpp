@@ -31,6 +31,8 @@ enum class hook : std::uint8_t {
 
 // Two objects of the size that etcd takes, and what is around them.
 inline constexpr std::size_t review_bytes_max = 7UL * 1024 * 1024;
+// What the documents of a review may take, and what is made of them: many times what objects that etcd takes need.
+inline constexpr std::size_t review_memory_bytes_max = 64UL * 1024 * 1024;
 // Longer texts of a refusal are cut.
 inline constexpr std::size_t message_bytes_max = 32UL * 1024;
 inline constexpr std::size_t cause_bytes_max = 1024;
@@ -55,6 +57,7 @@ class call {
 
    private:
     void begin(api::seconds_time now, const plugins::builtin& framework, const gates& open);
+    [[nodiscard]] bool too_many();
     void default_job(api::seconds_time now);
     void review_job(const plugins::builtin& framework, const gates& open);
     void review_runtime();
@@ -64,7 +67,7 @@ class call {
 
     hook hook_;
     std::string body_;
-    api::arena memory_;
+    api::arena memory_{review_memory_bytes_max};
     api::admission_request request_;
     api::admission_response response_;
     api::train_job job_;

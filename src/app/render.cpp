@@ -116,7 +116,7 @@ int render(const render_options& options, const streams& io) {
     if (plans.jobs().empty() && options.format != render_format::none)
         write(io.err, "Warning: no TrainJob among the files: nothing to render\n");
     printer out(io.out, options.format);
-    api::arena memory;
+    api::arena memory(api::plan_bytes_max);
     bool keys = false;
     for (const manifest& m : plans.jobs()) {
         memory.clear();

@@ -28,6 +28,7 @@ void set_replicas(const runtime::info& i, const runtime::pod_set& set) {
 
 void fill_initializer(const runtime::info& i, std::string_view role, const api::initializer_source* source) {
     for (const auto& set : i.pod_sets()) {
+        if (i.full()) return;
         if (set.ancestor != role) continue;
         set_replicas(i, set);
         if (source == nullptr || !i.container_view(set, role)) continue;
@@ -41,6 +42,7 @@ void fill_initializer(const runtime::info& i, std::string_view role, const api::
 void fill_trainer(const runtime::info& i, const api::train_job& job) {
     const bool launcher_is_node = i.ml() != nullptr && i.ml()->mpi && i.ml()->mpi->run_launcher_as_node;
     for (const auto& set : i.pod_sets()) {
+        if (i.full()) return;
         const bool trains = set.ancestor == names::ancestor_trainer;
         if (trains) set_replicas(i, set);
         if (!trains && !(launcher_is_node && set.name == names::node)) continue;
@@ -74,6 +76,7 @@ base::result<> jobset::identify_pod_network(runtime::info& i, const api::train_j
 
 base::result<> jobset::sync_parallelism(runtime::info& i) const {
     for (const auto& set : i.pod_sets()) {
+        if (i.full()) break;
         const editor spec = i.job_spec(set);
         set_count(spec, "parallelism", set.count);
         set_count(spec, "completions", set.count);
@@ -93,7 +96,7 @@ base::result<> jobset::build(runtime::info& i, const api::train_job& job, const 
     fill_initializer(i, names::ancestor_model, job.spec.model ? &*job.spec.model : nullptr);
     fill_trainer(i, job);
     for (const auto& set : i.pod_sets()) {
-        if (i.pod_labels.empty() && i.pod_annotations.empty()) break;
+        if (i.full() || (i.pod_labels.empty() && i.pod_annotations.empty())) break;
         const editor metadata = i.pod_template(set).ensure_object("metadata");
         put_all(metadata, "labels", i.pod_labels);
         put_all(metadata, "annotations", i.pod_annotations);

@@ -8,6 +8,7 @@
 #include "api/names.hpp"
 #include "plugins/encode.hpp"
 #include "plugins/mpi_env.hpp"
+#include "runtime/bounds.hpp"
 #include "runtime/guards.hpp"
 #include "runtime/processes.hpp"
 #include "runtime/resources.hpp"
@@ -85,7 +86,7 @@ void put_hostfile_volume(editor pod_spec, const api::train_job& job) {
 std::uint64_t hostfile_bytes(const runtime::info& i, const api::mpi_policy& policy, std::size_t suffix) {
     std::uint64_t bytes = 0;
     for (const auto& set : i.pod_sets()) {
-        if (is_host(set, policy)) bytes += set.hosts.bytes(suffix);
+        if (is_host(set, policy)) bytes = runtime::saturating_sum(bytes, set.hosts.bytes(suffix));
     }
     return bytes;
 }
@@ -98,7 +99,7 @@ std::string hostfile_excess(const runtime::info& i, const api::mpi_policy& polic
     std::uint64_t hosts = 0;
     for (const auto& set : i.pod_sets()) {
         if (!is_host(set, policy)) continue;
-        hosts += set.hosts.size();
+        hosts = runtime::saturating_sum(hosts, set.hosts.size());
         const std::uint64_t here = set.hosts.fitting(room, suffix);
         fitting += here;
         room = here == set.hosts.size() ? room - set.hosts.bytes(suffix) : 0;
@@ -108,9 +109,13 @@ std::string hostfile_excess(const runtime::info& i, const api::mpi_policy& polic
            " hosts with these names fit";
 }
 
-// The hosts stream straight into the text: names need no escaping, only the newlines do.
-runtime::object hostfile_map(const runtime::info& i, const api::train_job& job, const api::mpi_policy& policy,
-                             std::string suffix) {
+bool is_plain(const runtime::endpoints& hosts) {
+    return ref::make_string(hosts.prefix()).plain() && ref::make_string(hosts.domain()).plain();
+}
+
+// The hosts stream straight into the text: they are made of DNS labels, which need no escaping, only the newlines do.
+base::result<runtime::object> hostfile_map(const runtime::info& i, const api::train_job& job,
+                                           const api::mpi_policy& policy, std::string suffix) {
     suffix.replace(suffix.size() - 1, 1, "\\n");
     const std::string map_name = runtime::child_name(job, names::hostfile_suffix);
     const editor head = runtime::new_child(i.memory(), names::config_map, map_name, job);
@@ -120,10 +125,14 @@ runtime::object hostfile_map(const runtime::info& i, const api::train_job& job, 
     json.pop_back();
     json.append(R"(,"data":{")").append(names::hostfile_key).append(R"(":")");
     for (const auto& set : i.pod_sets()) {
-        if (is_host(set, policy)) set.hosts.append_lines(json, suffix);
+        if (!is_host(set, policy)) continue;
+        const std::size_t left = runtime::object_bytes_max - std::min(runtime::object_bytes_max, json.size());
+        if (!is_plain(set.hosts) || !set.hosts.append_lines(json, suffix, left)) {
+            return base::fail(base::errc::internal, "a hostfile that was not checked");
+        }
     }
     json.append(R"("}})");
-    return {&names::config_map, map_name, std::move(json)};
+    return runtime::object{&names::config_map, map_name, std::move(json)};
 }
 
 base::result<runtime::object> key_secret(const runtime::info& i, const api::train_job& job,
@@ -148,6 +157,7 @@ base::result<> mpi::enforce_ml_policy(runtime::info& i, const api::train_job& jo
     scale(i, job, *policy);
     for (const auto& set : i.pod_sets()) {
         const bool launches = set.name == names::launcher;
+        if (i.full()) break;
         if (set.name != names::node && !launches) continue;
         const editor pod_spec = i.pod_spec(set);
         put_key_volume(pod_spec, job);
@@ -180,7 +190,9 @@ base::result<> mpi::build(const runtime::info& i, const api::train_job& job, con
             out.push_back(std::move(*secret));
         }
     }
-    out.push_back(hostfile_map(i, job, *policy, suffix));
+    auto map = hostfile_map(i, job, *policy, suffix);
+    if (!map) return base::fail(std::move(map.error()));
+    out.push_back(std::move(*map));
     return {};
 }
 

@@ -2,6 +2,7 @@
 #include "plugins/volcano.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "api/names.hpp"
@@ -54,11 +55,13 @@ base::result<> volcano::build(const runtime::info& i, const api::train_job& job,
 
 std::vector<std::string> volcano::priority_classes(const runtime::info& i) {
     std::vector<std::string> all;
+    std::set<std::string_view> known;
     if (policy_of(i) == nullptr) return all;
     for (const auto& set : i.pod_sets()) {
         const auto wanted = i.pod_spec_view(set).get("priorityClassName").as_string();
         if (wanted.empty() || std::ranges::contains(built_in_classes, wanted)) continue;
-        if (!std::ranges::contains(all, wanted)) all.emplace_back(wanted);
+        if (all.size() == priority_classes_max) break;
+        if (known.insert(wanted).second) all.emplace_back(wanted);
     }
     return all;
 }
@@ -70,7 +73,11 @@ void volcano::validate(const runtime::info& i, const runtime::review& r, runtime
         out.invalid("spec.annotations[" + std::string(names::volcano_queue_annotation) + "]", "",
                     "Volcano queue name must not be empty");
     }
-    for (const auto& wanted : priority_classes(i)) {
+    const auto wanted_classes = priority_classes(i);
+    if (wanted_classes.size() == priority_classes_max) {
+        out.warn("only the first " + std::to_string(priority_classes_max) + " PriorityClasses were checked");
+    }
+    for (const auto& wanted : wanted_classes) {
         switch (presence_of(r, wanted)) {
             case runtime::presence::missing:
                 out.invalid("spec.templateSpec.priorityClassName", wanted,

@@ -22,6 +22,8 @@ struct volcano {
                                        runtime::object_list& out) const;
     void validate(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const;
 
+    // More are not asked for.
+    static constexpr std::size_t priority_classes_max = 64;
     // The PriorityClasses a job will name, apart from the built-in ones: what a review must know before validate().
     [[nodiscard]] static std::vector<std::string> priority_classes(const runtime::info& i);
 };

@@ -15,7 +15,7 @@ namespace cotrain::reconcile {
 inline constexpr std::string_view trouble_event_reason = "TrainJobResourcesCreationFailed";
 
 struct trainjob_reconciler::attempt {
-    api::arena memory{};
+    api::arena memory{api::plan_bytes_max};
     watch::text_id key = watch::no_text;
     api::train_job job{};
     std::optional<base::error> unreadable{};  // why its spec could not be decoded

@@ -3,6 +3,8 @@
 
 #include "api/json.hpp"
 #include "api/time.hpp"
+#include "base/json_text.hpp"
+#include "watch/json_cursor.hpp"
 
 namespace cotrain::reconcile {
 
@@ -127,11 +129,15 @@ base::result<api::train_job> stored_job(api::arena& memory, const cluster& all, 
     std::string text;
     text.reserve(spec.size() + 512);
     text.append(R"({"apiVersion":")").append(names::trainer_api_version).append(R"(","kind":"TrainJob","metadata":{)");
-    text.append(R"("name":")").append(name).append(R"(","namespace":")").append(ns);
-    text.append(R"(","uid":")").append(watch::to_text(all.texts(), seen.job->id)).append("\"");
+    base::append_json_string(text.append(R"("name":)"), name);
+    base::append_json_string(text.append(R"(,"namespace":)"), ns);
+    base::append_json_string(text.append(R"(,"uid":)"), watch::to_text(all.texts(), seen.job->id));
     if (!note.empty()) {
-        text.append(R"(,"annotations":{")").append(names::num_proc_annotation).append(R"(":")");
-        text.append(note).append("\"}");
+        base::append_json_string(text.append(R"(,"annotations":{)"), names::num_proc_annotation);
+        std::string plain;  // the store keeps it as JSON spells it
+        watch::append_unescaped(plain, note);
+        base::append_json_string(text.append(":"), plain);
+        text.append("}");
     }
     text.append(R"(},"spec":)").append(spec.empty() ? "{}" : spec).append("}");
     const auto document = api::parse_json_copy(memory, text);

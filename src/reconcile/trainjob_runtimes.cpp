@@ -5,6 +5,7 @@
 
 #include "api/json.hpp"
 #include "api/time.hpp"
+#include "base/json_text.hpp"
 #include "reconcile/trainjob_records.hpp"
 #include "runtime/snapshot.hpp"
 
@@ -41,10 +42,10 @@ base::result<runtime_cache::compiled> runtime_cache::compile(watch::kind of, con
     const std::string_view spec = body.spec();
     std::string text;
     text.append(R"({"apiVersion":")").append(names::trainer_api_version).append(R"(","kind":")");
-    text.append(watch::info_of(of).of.kind).append(R"(","metadata":{"name":")").append(name).append("\"");
-    if (!ns.empty()) text.append(R"(,"namespace":")").append(ns).append("\"");
-    text.append(R"(,"uid":")").append(watch::to_text(all_.texts(), record.id));
-    text.append(R"(","resourceVersion":")").append(std::to_string(record.version)).append("\"");
+    base::append_json_string(text.append(watch::info_of(of).of.kind).append(R"(","metadata":{"name":)"), name);
+    if (!ns.empty()) base::append_json_string(text.append(R"(,"namespace":)"), ns);
+    base::append_json_string(text.append(R"(,"uid":)"), watch::to_text(all_.texts(), record.id));
+    text.append(R"(,"resourceVersion":")").append(std::to_string(record.version)).append("\"");
     if (body.generation != 0) text.append(R"(,"generation":)").append(std::to_string(body.generation));
     if (record.created != 0) {
         text.append(R"(,"creationTimestamp":")");

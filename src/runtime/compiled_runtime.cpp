@@ -1,18 +1,28 @@
 // Normalises, freezes and renders a runtime once.
 #include "runtime/compiled_runtime.hpp"
 
+#include <string>
 #include <utility>
 
 #include "api/edit.hpp"
 #include "api/names.hpp"
 #include "api/yaml.hpp"
+#include "runtime/bounds.hpp"
 #include "runtime/normalise.hpp"
+#include "runtime/object.hpp"
 #include "runtime/schema.hpp"
 
 namespace cotrain::runtime {
 
+namespace {
+
+// Above what a ConfigMap takes, and far below what indentation can make of a deep object.
+constexpr std::size_t snapshot_bytes_max = 2 * config_bytes_max;
+
+}  // namespace
+
 base::result<std::shared_ptr<const compiled_runtime>> compiled_runtime::compile(api::ref document) {
-    api::arena scratch;
+    api::arena scratch(api::plan_bytes_max);
     const auto normal = normalise(scratch, document, schema::training_runtime, {});
     if (!normal) return base::fail(normal.error());
     api::editor kept = api::editor::of(scratch, *normal);
@@ -27,9 +37,17 @@ base::result<std::shared_ptr<const compiled_runtime>> compiled_runtime::compile(
     if (!decoded) return base::fail(std::move(decoded.error()));
     made->runtime_ = std::move(*decoded);
 
+    std::string text;
+    if (!api::append_yaml(text, own, snapshot_bytes_max)) {
+        return base::fail(base::errc::too_large,
+                          "a runtime of more than " + std::to_string(snapshot_bytes_max) + " bytes of YAML");
+    }
     api::editor data = api::editor::object(made->memory_);
-    data.set(api::names::snapshot_key, api::to_yaml(own));
+    data.set(api::names::snapshot_key, text);
     made->snapshot_data_ = api::freeze(made->memory_, data);
+    for (const api::arena* memory : {&scratch, &made->memory_}) {
+        if (auto good = check_memory(*memory); !good) return base::fail(std::move(good.error()));
+    }
     return made;
 }
 

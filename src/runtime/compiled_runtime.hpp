@@ -35,7 +35,7 @@ class compiled_runtime {
    private:
     compiled_runtime() = default;
 
-    api::arena memory_;
+    api::arena memory_{api::plan_bytes_max};
     api::training_runtime runtime_;
     api::ref snapshot_data_;
 };

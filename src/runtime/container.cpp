@@ -1,6 +1,9 @@
 // Containers and volumes: upserts by the keys of the API.
 #include "runtime/container.hpp"
 
+#include <cstddef>
+#include <map>
+
 #include "api/quantity.hpp"
 
 namespace cotrain::runtime {
@@ -8,6 +11,9 @@ namespace {
 
 using api::editor;
 using api::ref;
+
+// Longer lists of entries to put in are not searched for one by one.
+constexpr std::size_t searched_entries_max = 16;
 
 ref plain_source(api::arena& memory, ref source) {
     editor out = editor::of(memory, source);
@@ -64,7 +70,21 @@ void container::put_env_field(api::word variable, api::word field_path) {
 void container::put_env_list(ref entries) {
     if (entries.empty()) return;
     editor env = document_.ensure_array("env");
-    for (const ref entry : entries.items()) env.upsert_by({"name"}, plain_env_entry(document_.memory(), entry));
+    if (entries.size() <= searched_entries_max) {
+        for (const ref entry : entries.items()) env.upsert_by({"name"}, plain_env_entry(document_.memory(), entry));
+        return;
+    }
+    std::map<std::string_view, std::size_t> places;
+    for (std::size_t i = 0; i < env.size(); ++i) places.try_emplace(env.at(i).get("name").as_string(), i);
+    for (const ref entry : entries.items()) {
+        const ref plain = plain_env_entry(document_.memory(), entry);
+        const auto [place, is_new] = places.try_emplace(plain.get("name").as_string(), env.size());
+        if (is_new) {
+            env.append(plain);
+        } else {
+            env.replace(place->second, plain);
+        }
+    }
 }
 
 void container::put_port(std::int32_t number) {

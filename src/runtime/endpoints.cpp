@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 
 namespace cotrain::runtime {
 namespace {
+
+__extension__ typedef unsigned __int128 wide;  // products of two counts and a length
 
 constexpr std::array<std::uint64_t, 11> powers = [] {
     std::array<std::uint64_t, 11> all{1};
@@ -53,17 +56,19 @@ std::string endpoints::at(std::uint64_t index) const {
 }
 
 std::uint64_t endpoints::bytes(std::size_t suffix_bytes) const {
-    const std::uint64_t fixed = prefix_.size() + 1 + domain_.size() + suffix_bytes;
-    return size() * fixed + pods_ * digits_below(replicas_) + replicas_ * digits_below(pods_);
+    const wide fixed = prefix_.size() + 1 + domain_.size() + suffix_bytes;
+    const wide sum = size() * fixed + wide{pods_} * digits_below(replicas_) + wide{replicas_} * digits_below(pods_);
+    return sum > std::numeric_limits<std::uint64_t>::max() ? std::numeric_limits<std::uint64_t>::max()
+                                                           : static_cast<std::uint64_t>(sum);
 }
 
 std::uint64_t endpoints::fitting(std::uint64_t bytes_max, std::size_t suffix_bytes) const {
-    const std::uint64_t fixed = prefix_.size() + 1 + domain_.size() + suffix_bytes;
+    const wide fixed = prefix_.size() + 1 + domain_.size() + suffix_bytes;
     const auto first = [&](std::uint64_t count) {  // bytes of the first `count` lines
         const std::uint64_t full = count / pods_;
         const std::uint64_t rest = count % pods_;
-        return count * fixed + pods_ * digits_below(full) + full * digits_below(pods_) + rest * digits_of(full) +
-               digits_below(rest);
+        return count * fixed + wide{pods_} * digits_below(full) + wide{full} * digits_below(pods_) +
+               wide{rest} * digits_of(full) + digits_below(rest);
     };
     std::uint64_t low = 0;
     std::uint64_t high = size();
@@ -78,13 +83,16 @@ std::uint64_t endpoints::fitting(std::uint64_t bytes_max, std::size_t suffix_byt
     return low;
 }
 
-void endpoints::append_lines(std::string& out, std::string_view suffix) const {
+bool endpoints::append_lines(std::string& out, std::string_view suffix, std::size_t bytes_max) const {
+    const std::uint64_t added = bytes(suffix.size());
+    if (added > bytes_max) return false;
     const std::size_t before = out.size();
-    const std::size_t total = before + bytes(suffix.size());
+    const std::size_t total = before + added;
     out.reserve(total);
-    out.resize_and_overwrite(total, [&](char* data, std::size_t) {
-        return static_cast<std::size_t>(blocks(suffix).drain(data + before) - data);
+    out.resize_and_overwrite(total, [&](char* data, std::size_t size) {
+        return static_cast<std::size_t>(blocks(suffix).drain(data + before, data + size) - data);
     });
+    return true;
 }
 
 endpoints::line_blocks endpoints::blocks(std::string_view suffix) const { return {*this, suffix}; }
@@ -173,9 +181,10 @@ void endpoints::line_blocks::next() {
     render();
 }
 
-char* endpoints::line_blocks::drain(char* out) {
+char* endpoints::line_blocks::drain(char* out, const char* end) {
     while (!done()) {
         const std::uint32_t lines = lines_from(pod_, hosts_->pods_, width_);
+        if (lines * line_bytes_ > static_cast<std::size_t>(end - out)) break;
         out = write(out, lines);
         pod_ += lines;
         if (pod_ >= hosts_->pods_) {

@@ -27,13 +27,14 @@ class endpoints {
     [[nodiscard]] const std::string& prefix() const { return prefix_; }  // "t-j-"
     [[nodiscard]] const std::string& domain() const { return domain_; }  // ".subdomain"
 
-    // Bytes of all names when each is followed by `suffix_bytes` more.
+    // Bytes of all names when each is followed by `suffix_bytes` more; the largest number if they are beyond counting.
     [[nodiscard]] std::uint64_t bytes(std::size_t suffix_bytes) const;
     // Of all names, each with its suffix, how many fit into that many bytes (counted from the first).
     [[nodiscard]] std::uint64_t fitting(std::uint64_t bytes_max, std::size_t suffix_bytes) const;
 
-    // Every name followed by `suffix`, appended with one allocation of the exact size…
-    void append_lines(std::string& out, std::string_view suffix) const;
+    // Every name followed by `suffix`, appended with one allocation of the exact size. False, and nothing is appended,
+    // if that is more than `bytes_max`…
+    [[nodiscard]] bool append_lines(std::string& out, std::string_view suffix, std::size_t bytes_max) const;
     // …or handed on block by block; see line_blocks.
     class line_blocks;
     [[nodiscard]] line_blocks blocks(std::string_view suffix) const;
@@ -56,8 +57,9 @@ class endpoints::line_blocks {
     // Valid until next().
     [[nodiscard]] std::string_view text() const { return text_; }
     void next();
-    // Writes all lines that are left, text() included, to `out`, which has room for them; returns the end.
-    char* drain(char* out);
+    // Writes the lines that are left, text() included, to `out`, as far as whole blocks fit before `end`; returns where
+    // the text ends.
+    char* drain(char* out, const char* end);
 
    private:
     void begin_width();

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/bounds.hpp"
 #include "runtime/guards.hpp"
 #include "runtime/info.hpp"
 #include "runtime/phases.hpp"
@@ -32,10 +33,11 @@ class framework {
                                                   const compiled_runtime& runtime) const {
         auto made = info::make(memory, runtime, job);
         if (!made) return made;
-        base::result<> ok;
+        base::result<> ok = check_names(*made, job.meta.name);
         each([&]<class P>(const P& p) {
             if constexpr (enforces_ml_policy<P>) run<P>(ok, [&] { return p.enforce_ml_policy(*made, job); });
         });
+        if (ok) ok = check_pods(*made);
         each([&]<class P>(const P& p) {
             if constexpr (enforces_pod_group_policy<P>) {
                 run<P>(ok, [&] { return p.enforce_pod_group_policy(*made, job); });
@@ -44,6 +46,7 @@ class framework {
         each([&]<class P>(const P& p) {
             if constexpr (identifies_pod_network<P>) run<P>(ok, [&] { return p.identify_pod_network(*made, job); });
         });
+        if (ok) ok = check_memory(memory);
         if (!ok) return base::fail(std::move(ok.error()));
         return made;
     }
@@ -62,6 +65,8 @@ class framework {
         each([&]<class P>(const P& p) {
             if constexpr (builds_objects<P>) run<P>(ok, [&] { return p.build(*made, job, seen, out); });
         });
+        if (ok) ok = check_memory(memory);
+        if (ok) ok = refuse_oversized(out);
         if (ok) ok = refuse_foreign(out, seen);
         if (!ok) return base::fail(std::move(ok.error()));
         return out;
@@ -72,7 +77,7 @@ class framework {
         verdict out;
         auto made = info::make(memory, runtime, r.job);
         if (!made) {
-            out.errors.push_back({fault::invalid, "spec", "{}", made.error().message});
+            out.add({fault::invalid, "spec", "{}", made.error().message});
             return out;
         }
         each([&]<class P>(const P& p) {

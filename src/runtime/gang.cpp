@@ -1,8 +1,8 @@
 // Sums over pod sets.
 #include "runtime/gang.hpp"
 
-#include <limits>
 #include <string>
+#include <utility>
 
 #include "runtime/guards.hpp"
 #include "runtime/object.hpp"
@@ -11,17 +11,16 @@ namespace cotrain::runtime {
 
 base::result<gang> gang_of(const info& i) {
     gang out;
-    const std::int64_t pods = i.pods();
-    if (pods > std::numeric_limits<std::int32_t>::max()) {
-        return base::fail(base::errc::invalid,
-                          "a gang of " + std::to_string(pods) + " pods is more than a PodGroup counts");
-    }
-    out.members = static_cast<std::int32_t>(pods);
+    if (auto good = check_pods(i); !good) return base::fail(std::move(good.error()));
+    out.members = static_cast<std::int32_t>(i.pods());
     for (const auto& set : i.pod_sets()) {
         auto one = pod_requests(i.pod_spec_view(set));
         if (!one) return base::fail(std::move(one.error()).during("job " + std::string(set.name)));
         one->multiply(set.pods());
         out.resources.add(*one);
+    }
+    if (const auto* const name = out.resources.overflowed()) {
+        return base::fail(base::errc::too_large, "all pods together ask for more " + *name + " than can be counted");
     }
     return out;
 }

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
+#include "api/validation.hpp"
+#include "runtime/bounds.hpp"
 #include "runtime/snapshot.hpp"
 
 namespace cotrain::runtime {
@@ -31,6 +34,50 @@ base::result<> refuse_foreign(const object_list& objects, const observed& seen) 
         if (seen.state_of(*o.type, o.name) == child_state::foreign) return foreign_child(*o.type, o.name);
     }
     return {};
+}
+
+base::result<> refuse_oversized(const object_list& objects) {
+    for (const auto& o : objects) {
+        if (o.json.size() <= object_bytes_max) continue;
+        std::string message(o.type->kind);
+        message.append(" ").append(o.name).append(" would be larger than the ");
+        message.append(std::to_string(object_bytes_max)).append(" bytes that the API server takes");
+        return base::fail(base::errc::too_large, std::move(message));
+    }
+    return {};
+}
+
+std::optional<bad_name> find_bad_name(const info& i, std::string_view job_name) {
+    const auto fault_of = [](std::string_view name) { return api::join(api::check_dns1123_label(name)); };
+    // A name that is yet to be generated is checked when it is there.
+    if (auto fault = fault_of(job_name); !job_name.empty() && !fault.empty()) {
+        return bad_name{"metadata.name", job_name, std::move(fault)};
+    }
+    if (i.subdomain() != job_name) {
+        if (auto fault = fault_of(i.subdomain()); !fault.empty()) {
+            return bad_name{"network.subdomain", i.subdomain(), std::move(fault)};
+        }
+    }
+    for (const auto& set : i.pod_sets()) {
+        if (auto fault = fault_of(set.name); !fault.empty()) {
+            return bad_name{"replicatedJobs[" + std::to_string(set.index) + "].name", set.name, std::move(fault)};
+        }
+    }
+    return std::nullopt;
+}
+
+base::result<> check_names(const info& i, std::string_view job_name) {
+    constexpr std::size_t shown_bytes_max = 100;
+    const auto bad = find_bad_name(i, job_name);
+    if (!bad) return {};
+    return base::fail(base::errc::invalid,
+                      bad->what + " \"" + base::one_line(bad->name, shown_bytes_max) + "\": " + bad->fault);
+}
+
+base::result<> check_pods(const info& i) {
+    if (i.pods() <= pods_max) return {};
+    return base::fail(base::errc::too_large, "a job of " + std::to_string(i.pods()) + " pods: it can have " +
+                                                 std::to_string(pods_max) + " at most");
 }
 
 void add_source(std::vector<event_source>& all, const event_source& source) {

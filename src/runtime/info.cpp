@@ -2,8 +2,11 @@
 #include "runtime/info.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 
 #include "api/names.hpp"
+#include "runtime/bounds.hpp"
 #include "runtime/patches.hpp"
 #include "runtime/resources.hpp"
 
@@ -13,6 +16,9 @@ namespace {
 using api::editor;
 using api::ref;
 namespace names = api::names;
+
+// More of them are found by a sorted list.
+constexpr std::size_t searched_sets_max = 32;
 
 std::string_view ancestor_of(ref replicated_job) {
     return replicated_job.get({"template", "metadata", "labels", names::ancestor_label}).as_string();
@@ -42,9 +48,11 @@ base::result<info> info::make(api::arena& memory, const compiled_runtime& runtim
     made.spec_ = patched->spec.is_object() ? editor::of(memory, patched->spec) : editor::object(memory);
     made.labels_ = patched->labels;
     made.annotations_ = patched->annotations;
-    made.subdomain_ = made.spec_.get({"network", "subdomain"}).as_string(job.meta.name);
+    made.subdomain_ = made.spec_.get({"network", "subdomain"}).as_string();
+    if (made.subdomain_.empty()) made.subdomain_ = job.meta.name;
     made.list_pod_sets();
     if (auto laid = made.lay_resources(job); !laid) return base::fail(std::move(laid.error()));
+    if (auto good = check_memory(memory); !good) return base::fail(std::move(good.error()));
     return made;
 }
 
@@ -61,6 +69,11 @@ void info::list_pod_sets() {
         set.count = std::max(to_count(job.get({"template", "spec", "parallelism"}), 1), 1);
         set.replicas = to_count(job.get("replicas"), 1);
         pod_sets_.push_back(std::move(set));
+    }
+    if (pod_sets_.size() > searched_sets_max) {
+        by_name_.resize(pod_sets_.size());
+        std::iota(by_name_.begin(), by_name_.end(), 0U);
+        std::ranges::stable_sort(by_name_, {}, [&](auto place) { return pod_sets_[place].name; });
     }
     if (trainer() == nullptr) {  // the earlier dialect has no labels
         if (pod_set* const node = find(names::node)) node->ancestor = names::ancestor_trainer;
@@ -81,6 +94,7 @@ base::result<> info::lay_resources(const api::train_job& job) {
     if (!job.spec.trainer || !job.spec.trainer->resources_per_node.is_object()) return {};
     const bool launcher_is_node = ml() != nullptr && ml()->mpi && ml()->mpi->run_launcher_as_node;
     for (const auto& set : pod_sets_) {
+        if (full()) return check_memory(*memory_);
         const bool trains = set.ancestor == names::ancestor_trainer || (launcher_is_node && set.name == names::node);
         if (!trains) continue;
         const ref before = container_view(set, names::node);
@@ -93,14 +107,23 @@ base::result<> info::lay_resources(const api::train_job& job) {
     return {};
 }
 
+// The first of that name; how many there are if there is none.
+std::size_t info::place_of(std::string_view name) const {
+    if (by_name_.empty()) {
+        return static_cast<std::size_t>(std::ranges::find(pod_sets_, name, &pod_set::name) - pod_sets_.begin());
+    }
+    const auto found = std::ranges::lower_bound(by_name_, name, {}, [&](auto place) { return pod_sets_[place].name; });
+    return found == by_name_.end() || pod_sets_[*found].name != name ? pod_sets_.size() : *found;
+}
+
 pod_set* info::find(std::string_view name) {
-    const auto found = std::ranges::find(pod_sets_, name, &pod_set::name);
-    return found == pod_sets_.end() ? nullptr : &*found;
+    const std::size_t place = place_of(name);
+    return place == pod_sets_.size() ? nullptr : &pod_sets_[place];
 }
 
 const pod_set* info::find(std::string_view name) const {
-    const auto found = std::ranges::find(pod_sets_, name, &pod_set::name);
-    return found == pod_sets_.end() ? nullptr : &*found;
+    const std::size_t place = place_of(name);
+    return place == pod_sets_.size() ? nullptr : &pod_sets_[place];
 }
 
 pod_set* info::trainer() {
@@ -115,7 +138,9 @@ const pod_set* info::trainer() const {
 
 std::int64_t info::pods() const {
     std::int64_t sum = 0;
-    for (const auto& set : pod_sets_) sum += set.pods();
+    for (const auto& set : pod_sets_) {
+        if (__builtin_add_overflow(sum, set.pods(), &sum)) return std::numeric_limits<std::int64_t>::max();
+    }
     return sum;
 }
 

@@ -45,7 +45,10 @@ class info {
     // The pods that train: labelled as such, or in a runtime without labels those of job "node".
     [[nodiscard]] pod_set* trainer();
     [[nodiscard]] const pod_set* trainer() const;
+    // Of all sets together; the largest number if they are beyond counting.
     [[nodiscard]] std::int64_t pods() const;
+    // The plan has taken what it may: loops over pod sets end, and the framework refuses the plan.
+    [[nodiscard]] bool full() const { return memory_->exceeded(); }
 
     // Documents behind a pod set.
     [[nodiscard]] api::editor replicated_job(const pod_set& set) const;
@@ -75,6 +78,7 @@ class info {
    private:
     info(api::arena& memory, const compiled_runtime& runtime, const api::train_job& job);
     void list_pod_sets();
+    [[nodiscard]] std::size_t place_of(std::string_view name) const;
     [[nodiscard]] base::result<> lay_resources(const api::train_job& job);
 
     api::arena* memory_;
@@ -84,6 +88,7 @@ class info {
     api::ref labels_;
     api::ref annotations_;
     std::vector<pod_set> pod_sets_;
+    std::vector<std::uint32_t> by_name_;  // their places sorted by name; empty where they are few
     // What was made editable before, by the pod set's index: editors stay valid, and the way down is long.
     struct opened {
         api::editor job_spec;

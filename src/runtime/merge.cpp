@@ -2,12 +2,18 @@
 #include "runtime/merge.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "api/edit.hpp"
+#include "api/member_index.hpp"
+#include "api/tree_builder.hpp"
+#include "runtime/bounds.hpp"
 #include "runtime/merge_maps.hpp"
 #include "runtime/merge_order.hpp"
+#include "runtime/object_draft.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -18,6 +24,7 @@ using api::ref;
 constexpr std::string_view patch_directive = "$patch";
 constexpr std::string_view retain_directive = "$retainKeys";
 constexpr std::string_view order_directive = "$setElementOrder/";
+constexpr std::size_t shown_key_bytes_max = 100;
 constexpr std::string_view delete_directive = "$deleteFromPrimitiveList/";
 
 base::result<ref> bad(std::string message) { return base::fail(base::errc::invalid, std::move(message)); }
@@ -39,18 +46,42 @@ class merger {
     base::result<ref> objects(ref original, ref patch, const type_info* type);
 
    private:
-    base::result<ref> retain(editor& target, ref patch);
-    base::result<ref> member(editor& target, std::string_view key, ref patch, const field_info* field);
+    // A target is an editor or, of a large object, a draft.
+    template <class Target>
+    base::result<ref> members(Target& target, ref patch, const type_info* type);
+    template <class Target>
+    base::result<ref> retain(Target& target, ref patch);
+    template <class Target>
+    base::result<ref> member(Target& target, std::string_view key, ref patch, const field_info* field);
+    template <class Target>
+    base::result<ref> set_order(Target& target, std::string_view key, ref order, ref patch, const field_info* field);
+    template <class Target>
+    base::result<ref> delete_values(Target& target, std::string_view key, ref values);
+    template <class Target>
+    void choose(Target& target, ref patch, const type_info& type);
     base::result<ref> lists(ref original, ref patch, const field_info* field);
     base::result<ref> keyed_lists(ref original, ref patch, const field_info& field);
-    base::result<ref> set_order(editor& target, std::string_view key, ref order, ref patch, const field_info* field);
-    base::result<ref> delete_values(editor& target, std::string_view key, ref values);
-    void choose(editor& target, ref patch, const type_info& type);
     ref array(const item_list& items);
     ref cleaned(ref patch);
 
     api::arena& memory_;
+    api::tree_builder built_{memory_};
 };
+
+// Larger objects are not edited, which searches them for every member.
+constexpr std::size_t edited_members_max = 32;
+
+template <class F>
+void remove_if(editor& target, const F& wrong) {
+    for (std::size_t i = target.size(); i-- > 0;) {
+        const std::string key{target.view().members()[i].key()};
+        if (wrong(key)) target.remove(key);
+    }
+}
+template <class F>
+void remove_if(object_draft& target, const F& wrong) {
+    target.remove_if(wrong);
+}
 
 ref merger::array(const item_list& items) {
     editor out = editor::array(memory_);
@@ -75,45 +106,42 @@ ref merger::cleaned(ref patch) {
         return changed ? array(items) : patch;
     }
     if (!patch.is_object()) return patch;
-    editor out;
+    if (memory_.exceeded()) return patch;
+    const std::size_t mark = built_.mark();
+    bool changed = false;
     for (const auto& m : patch.members()) {
         const bool drop = m.value.is_null() || is_directive(m.key()) || is_directed(m.value);
         const ref after = drop ? ref{} : cleaned(m.value);
-        if (!drop && after.same(m.value)) continue;
-        if (!out) {
-            out = editor::object(memory_);
-            for (const auto& n : patch.members()) out.set(n.key(), n.value);
-        }
-        if (drop) {
-            out.remove(m.key());
-        } else {
-            out.set(m.key(), after);
-        }
+        changed = changed || drop || !after.same(m.value);
+        if (drop) continue;
+        built_.push(m.name);
+        built_.push(after);
     }
-    return out ? out.view() : patch;
+    if (changed) return built_.close(api::kind::object, mark);
+    built_.drop(mark);
+    return patch;
 }
 
 // $retainKeys: everything else goes; the patch may only touch what it retains.
-base::result<ref> merger::retain(editor& target, ref patch) {
+template <class Target>
+base::result<ref> merger::retain(Target& target, ref patch) {
     const ref keys = patch.get(retain_directive);
     if (!keys) return ref{};
     if (!keys.is_array()) return bad("$retainKeys must be a list");
-    const auto listed = [&](std::string_view key) {
-        return std::ranges::any_of(keys.items(), [&](ref k) { return k.as_string() == key; });
-    };
+    std::set<std::string_view> listed;
+    for (const ref key : keys.items()) listed.insert(key.as_string());
     for (const auto& m : patch.members()) {
-        if (m.value.is_null() || is_directive(m.key()) || listed(m.key())) continue;
-        return bad("the patch sets \"" + std::string(m.key()) + "\", which its $retainKeys does not list");
+        if (m.value.is_null() || is_directive(m.key()) || listed.contains(m.key())) continue;
+        return bad("the patch sets \"" + base::one_line(m.key(), shown_key_bytes_max) +
+                   "\", which its $retainKeys does not list");
     }
-    for (std::size_t i = target.size(); i-- > 0;) {
-        const std::string key{target.view().members()[i].key()};
-        if (!listed(key)) target.remove(key);
-    }
+    remove_if(target, [&](std::string_view key) { return !listed.contains(key); });
     return ref{};
 }
 
 // Removes from `target` the alternatives to what the patch sets.
-void merger::choose(editor& target, ref patch, const type_info& type) {
+template <class Target>
+void merger::choose(Target& target, ref patch, const type_info& type) {
     const auto alternative = [&](std::string_view key) {
         switch (type.one_of) {
             case choice::none: return false;
@@ -127,13 +155,12 @@ void merger::choose(editor& target, ref patch, const type_info& type) {
         return !m.value.is_null() && !is_directive(m.key()) && alternative(m.key());
     };
     if (type.one_of == choice::none || std::ranges::none_of(patch.members(), sets)) return;
-    for (std::size_t i = target.size(); i-- > 0;) {
-        const std::string_view key = target.view().members()[i].key();
-        if (alternative(key) && patch.get(key).is_unset()) target.remove(std::string(key));
-    }
+    const api::member_index kept(patch);
+    remove_if(target, [&](std::string_view key) { return alternative(key) && kept.get(key).is_unset(); });
 }
 
 base::result<ref> merger::objects(ref original, ref patch, const type_info* type) {
+    if (auto good = check_memory(memory_); !good) return base::fail(std::move(good.error()));
     if (const ref directive = patch.get(patch_directive)) {
         if (directive.as_string() == "replace") return cleaned(patch);
         if (directive.as_string() == "delete") return ref::empty_object();
@@ -145,28 +172,42 @@ base::result<ref> merger::objects(ref original, ref patch, const type_info* type
     if (type == nullptr && original.is_object() && std::ranges::all_of(patch.members(), plain)) {
         return joined(memory_, original, patch);
     }
+    if (std::max(original.size(), patch.size()) > edited_members_max) {
+        object_draft target(memory_, original);
+        auto done = members(target, patch, type);
+        return done ? target.close() : done;
+    }
     editor target = original.is_object() ? editor::of(memory_, original) : editor::object(memory_);
+    auto done = members(target, patch, type);
+    return done ? target.view() : done;
+}
+
+template <class Target>
+base::result<ref> merger::members(Target& target, ref patch, const type_info* type) {
     if (auto done = retain(target, patch); !done) return done;
     if (type != nullptr) choose(target, patch, *type);
     const auto known = [&](std::string_view key) { return type == nullptr ? nullptr : type->find(key); };
+    const api::member_index given(patch);
+    std::set<std::string_view> in_order;
     for (const auto& m : patch.members()) {
         if (!m.key().starts_with(order_directive)) continue;
         const auto key = m.key().substr(order_directive.size());
-        if (auto done = set_order(target, key, m.value, patch.get(key), known(key)); !done) return done;
+        in_order.insert(key);
+        if (auto done = set_order(target, key, m.value, given.get(key), known(key)); !done) return done;
     }
     for (const auto& m : patch.members()) {
         if (m.key().starts_with(delete_directive)) {
             const auto key = m.key().substr(delete_directive.size());
             if (auto done = delete_values(target, key, m.value); !done) return done;
         }
-        if (is_directive(m.key())) continue;
-        if (patch.contains(std::string(order_directive).append(m.key()))) continue;  // done with the order
+        if (is_directive(m.key()) || in_order.contains(m.key())) continue;
         if (auto done = member(target, m.key(), m.value, known(m.key())); !done) return done;
     }
-    return target.view();
+    return ref{};
 }
 
-base::result<ref> merger::member(editor& target, std::string_view key, ref patch, const field_info* field) {
+template <class Target>
+base::result<ref> merger::member(Target& target, std::string_view key, ref patch, const field_info* field) {
     if (patch.is_null()) {
         target.remove(key);
         return ref{};
@@ -206,6 +247,7 @@ base::result<ref> merger::lists(ref original, ref patch, const field_info* field
 base::result<ref> merger::keyed_lists(ref original, ref patch, const field_info& field) {
     item_list merged = to_list(original);
     item_list brought;
+    item_list deleted;
     bool replace = false;
     for (const ref item : patch.items()) {
         if (!item.is_object()) return bad(std::string(field.name) + ": items must be objects");
@@ -218,31 +260,43 @@ base::result<ref> merger::keyed_lists(ref original, ref patch, const field_info&
             if (!item.contains(field.merge_key)) {
                 return bad(std::string(field.name) + ": an item to delete has no " + std::string(field.merge_key));
             }
-            std::erase_if(merged, [&](ref m) { return same_item(item, m, field.merge_key); });
+            deleted.push_back(item);
         } else {
             return bad(std::string(field.name) + ": $patch of an item must be replace or delete");
         }
     }
     if (replace) return cleaned(array(brought));
+    if (!deleted.empty()) {
+        const item_places gone(deleted, field.merge_key);
+        std::erase_if(merged, [&](ref m) { return gone.find(m).has_value(); });
+    }
     const item_list before = merged;
-    for (const ref item : brought) {
+    const item_places in_before(before, field.merge_key);
+    const item_places in_brought(brought, field.merge_key);
+    std::vector<std::size_t> appended(brought.size());  // where the first item of that key went
+    for (std::size_t i = 0; i < brought.size(); ++i) {
+        const ref item = brought[i];
         if (!item.contains(field.merge_key)) {
             return bad(std::string(field.name) + ": an item of the patch has no " + std::string(field.merge_key));
         }
-        const auto found = std::ranges::find_if(merged, [&](ref m) { return same_item(item, m, field.merge_key); });
-        if (found == merged.end()) {
+        const auto known = in_before.find(item);
+        const std::size_t first = in_brought.find(item).value_or(i);
+        if (!known && first == i) {
+            appended[i] = merged.size();
             merged.push_back(cleaned(item));
             continue;
         }
-        auto both = objects(*found, item, field.of);
+        ref& there = merged[known ? *known : appended[first]];
+        auto both = objects(there, item, field.of);
         if (!both) return both;
-        *found = *both;
+        there = *both;
     }
     return array(ordered(merged, brought, before, field.merge_key));
 }
 
 // $setElementOrder/key: merges the list and then gives it this order.
-base::result<ref> merger::set_order(editor& target, std::string_view key, ref order, ref patch,
+template <class Target>
+base::result<ref> merger::set_order(Target& target, std::string_view key, ref order, ref patch,
                                     const field_info* field) {
     if (!order.is_array()) return bad("$setElementOrder/" + std::string(key) + " must be a list");
     const ref original = target.get(key);
@@ -260,13 +314,13 @@ base::result<ref> merger::set_order(editor& target, std::string_view key, ref or
     return ref{};
 }
 
-base::result<ref> merger::delete_values(editor& target, std::string_view key, ref values) {
+template <class Target>
+base::result<ref> merger::delete_values(Target& target, std::string_view key, ref values) {
     if (!values.is_array()) return bad("$deleteFromPrimitiveList/" + std::string(key) + " must be a list");
     item_list left = to_list(target.get(key));
-    const auto listed = [&](ref item) {
-        return std::ranges::any_of(values.items(), [&](ref v) { return equal(v, item); });
-    };
-    if (std::erase_if(left, listed) != 0) target.set(key, array(left));
+    const item_list listed = to_list(values);
+    const item_places gone(listed, {});
+    if (std::erase_if(left, [&](ref item) { return gone.find(item).has_value(); }) != 0) target.set(key, array(left));
     return ref{};
 }
 

@@ -2,7 +2,9 @@
 #include "runtime/merge_order.hpp"
 
 #include <algorithm>
-#include <functional>
+#include <tuple>
+
+#include "api/json.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -11,16 +13,6 @@ namespace {
 constexpr std::size_t short_list_max = 16;
 
 api::ref key_of(api::ref item, std::string_view key) { return key.empty() ? item : item.get(key); }
-
-// Equal values have equal hashes.
-std::size_t hash_of(api::ref value) {
-    if (value.is_string()) return std::hash<std::string_view>{}(value.text());
-    if (value.is_number()) {
-        if (const auto whole = value.as_int()) return std::hash<std::int64_t>{}(*whole);
-        return std::hash<double>{}(value.as_double().value_or(0));
-    }
-    return static_cast<std::size_t>(value.type());
-}
 
 struct ranked {
     api::ref item;
@@ -43,13 +35,35 @@ bool same_item(api::ref a, api::ref b, std::string_view key) {
     return left && equal(left, b.get(key));
 }
 
+bool item_places::sort_key::operator<(const sort_key& other) const {
+    return std::tie(rank, whole, real, text) < std::tie(other.rank, other.whole, other.real, other.text);
+}
+
+item_places::sort_key item_places::sort_key_of(api::ref value, std::string& text) {
+    const auto rank = static_cast<int>(value.type()) * 4;
+    if (value.is_string()) return {.rank = rank, .text = value.text()};
+    if (value.is_bool()) return {.rank = rank, .whole = value.as_bool(false) ? 1 : 0};
+    if (value.is_number()) {
+        if (const auto whole = value.as_int()) return {.rank = rank, .whole = *whole};
+        if (const auto real = value.as_double()) return {.rank = rank + 1, .real = *real};
+        return {.rank = rank + 2, .text = value.text()};
+    }
+    if (!value.is_container()) return {.rank = rank};
+    api::append_sorted_json(text, value);
+    return {.rank = rank, .text = text};
+}
+
 item_places::item_places(const item_list& list, std::string_view key) : list_(&list), key_(key) {
     if (list.size() <= short_list_max) return;
-    by_hash_.reserve(list.size());
+    sorted_.reserve(list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
-        if (const api::ref value = key_of(list[i], key)) by_hash_.emplace_back(hash_of(value), i);
+        const api::ref value = key_of(list[i], key);
+        if (!value) continue;
+        if (value.is_container()) texts_.emplace_back();
+        std::string none;
+        sorted_.push_back({sort_key_of(value, value.is_container() ? texts_.back() : none), i});
     }
-    std::ranges::sort(by_hash_);
+    std::ranges::stable_sort(sorted_, [](const entry& a, const entry& b) { return a.key < b.key; });
 }
 
 std::optional<std::size_t> item_places::find(api::ref item) const {
@@ -59,13 +73,14 @@ std::optional<std::size_t> item_places::find(api::ref item) const {
         }
         return std::nullopt;
     }
-    if (!key_of(item, key_)) return std::nullopt;
-    const std::size_t hash = hash_of(key_of(item, key_));
-    auto at = std::ranges::lower_bound(by_hash_, std::pair{hash, std::size_t{0}});
-    for (; at != by_hash_.end() && at->first == hash; ++at) {
-        if (same_item((*list_)[at->second], item, key_)) return at->second;
-    }
-    return std::nullopt;
+    const api::ref value = key_of(item, key_);
+    if (!value) return std::nullopt;
+    std::string text;
+    const sort_key wanted = sort_key_of(value, text);
+    const auto before = [](const sort_key& a, const sort_key& b) { return a < b; };
+    const auto at = std::ranges::lower_bound(sorted_, wanted, before, &entry::key);
+    if (at == sorted_.end() || wanted < at->key) return std::nullopt;
+    return at->place;
 }
 
 item_list ordered(const item_list& merged, const item_list& leading, const item_list& original, std::string_view key) {

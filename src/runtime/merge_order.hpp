@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -16,7 +19,8 @@ using item_list = std::vector<api::ref>;
 // Whether both are the same item: equal values of `key`, or equal scalars where there is no key.
 [[nodiscard]] bool same_item(api::ref a, api::ref b, std::string_view key);
 
-// Where items are in a list, found without comparing all of them: lists of runtimes may have tens of thousands.
+// Where items are in a list, found without comparing all of them: lists of runtimes may have tens of thousands. By
+// order, not by hash: names are foreign input, and could all have the same hash.
 class item_places {
    public:
     // `list` must outlive this.
@@ -25,9 +29,26 @@ class item_places {
     [[nodiscard]] std::optional<std::size_t> find(api::ref item) const;
 
    private:
+    // What tells one item from another; equal values have equal keys.
+    struct sort_key {
+        int rank = 0;
+        std::int64_t whole = 0;
+        double real = 0;
+        std::string_view text{};
+
+        [[nodiscard]] bool operator<(const sort_key& other) const;
+    };
+    struct entry {
+        sort_key key;
+        std::size_t place;
+    };
+    // `text` holds the key's text where the value has none of its own.
+    [[nodiscard]] static sort_key sort_key_of(api::ref value, std::string& text);
+
     const item_list* list_;
     std::string_view key_;
-    std::vector<std::pair<std::size_t, std::size_t>> by_hash_{};  // hash and place; none for short lists
+    std::vector<entry> sorted_{};  // by key and place; none for short lists
+    std::deque<std::string> texts_{};
 };
 
 // `merged` in the order the API server gives it: items named in `leading` in that order, the others in the order of

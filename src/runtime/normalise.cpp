@@ -2,10 +2,12 @@
 #include "runtime/normalise.hpp"
 
 #include <string>
+#include <utility>
 
 #include "api/edit.hpp"
 #include "api/quantity.hpp"
 #include "api/tree_builder.hpp"
+#include "runtime/bounds.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -15,7 +17,7 @@ using api::ref;
 
 class normaliser {
    public:
-    explicit normaliser(api::arena& memory, std::string_view path) : memory_(memory), path_(path) {}
+    explicit normaliser(api::arena& memory, std::string_view path) : memory_(memory), built_(memory), path_(path) {}
 
     base::result<ref> object(ref document, const type_info& type);
 
@@ -26,6 +28,7 @@ class normaliser {
     base::result<ref> list(ref items, const field_info& field);
 
     api::arena& memory_;
+    api::tree_builder built_;  // of all objects that are open
     std::string path_;
 };
 
@@ -46,8 +49,7 @@ base::result<ref> normaliser::amount(ref value) {
 base::result<ref> normaliser::amounts(ref map) {
     if (!map.is_object()) return map;
     if (map.empty()) return ref{};
-    api::tree_builder all(memory_);
-    const std::size_t mark = all.mark();
+    const std::size_t mark = built_.mark();
     bool changed = false;
     const std::size_t above = path_.size();
     for (const auto& m : map.members()) {
@@ -56,10 +58,12 @@ base::result<ref> normaliser::amounts(ref map) {
         if (!after) return after;
         path_.resize(above);
         changed = changed || !after->same(m.value);
-        all.push(m.name);
-        all.push(*after);
+        built_.push(m.name);
+        built_.push(*after);
     }
-    return changed ? all.close(api::kind::object, mark) : map;
+    if (changed) return built_.close(api::kind::object, mark);
+    built_.drop(mark);
+    return map;
 }
 
 base::result<ref> normaliser::list(ref items, const field_info& field) {
@@ -98,39 +102,35 @@ base::result<ref> normaliser::member(ref value, const field_info& field) {
 
 base::result<ref> normaliser::object(ref document, const type_info& type) {
     if (!document.is_object()) return document;
-    editor changed;
-    const auto open = [&]() -> editor& {
-        if (!changed) changed = editor::of(memory_, document);
-        return changed;
-    };
+    if (auto good = check_memory(memory_); !good) return base::fail(std::move(good.error()));
     const std::size_t above = path_.size();
-    // Edits may happen in place: the size tells whether the member at `i` is a new one.
-    for (std::size_t i = 0; i < document.size();) {
-        const api::member m = document.members()[i];
-        const std::size_t size = document.size();
+    const std::size_t mark = built_.mark();
+    bool changed = false;
+    for (const auto& m : document.members()) {
         const field_info* const field = type.find(m.key());
-        if (m.value.is_null()) {
-            open().remove(m.key());
-        } else if (field != nullptr && field->what != form::plain) {
+        ref after = m.value.is_null() ? ref{} : m.value;
+        if (after && field != nullptr && field->what != form::plain) {
             if (above != 0) path_ += '.';
             path_.append(m.key());
-            const auto after = member(m.value, *field);
-            if (!after) return after;
+            const auto normal = member(m.value, *field);
+            if (!normal) return normal;
             path_.resize(above);
-            if (!*after) {
-                open().remove(m.key());
-            } else if (!after->same(m.value)) {
-                open().set(m.key(), *after);
-            }
+            after = *normal;
         }
-        if (document.size() == size) ++i;
+        changed = changed || !after.same(m.value);
+        if (!after) continue;
+        built_.push(m.name);
+        built_.push(after);
     }
     for (const auto& field : type.fields) {
-        if (field.what == form::sure_amount && document.get(field.name).is_unset()) {
-            open().set(field.name, ref::make_plain_string("0"));
-        }
+        if (field.what != form::sure_amount || !document.get(field.name).is_unset()) continue;
+        changed = true;
+        built_.push(ref::make_plain_string(field.name));
+        built_.push(ref::make_plain_string("0"));
     }
-    return changed ? changed.view() : document;
+    if (changed) return built_.close(api::kind::object, mark);
+    built_.drop(mark);
+    return document;
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "api/json.hpp"
 #include "api/meta.hpp"
+#include "runtime/bounds.hpp"
 
 namespace cotrain::runtime {
 
@@ -30,7 +31,7 @@ object finish(const api::resource_type& type, std::string_view name, const api::
     constexpr std::size_t usual_bytes = 2048;
     std::string json;
     json.reserve(usual_bytes);
-    api::append_json(json, document.view());
+    (void)api::append_json(json, document.view(), object_bytes_max);  // refuse_oversized() finds what is cut
     return {&type, std::string(name), std::move(json)};
 }
 

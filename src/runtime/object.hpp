@@ -24,6 +24,7 @@ using object_list = std::vector<object>;
 // API server refuses references without one.
 [[nodiscard]] api::editor new_child(api::arena& memory, const api::resource_type& type, std::string_view name,
                                     const api::train_job& job);
+// Its JSON; of one that is too large the beginning, which refuse_oversized() refuses.
 [[nodiscard]] object finish(const api::resource_type& type, std::string_view name, const api::editor& document);
 
 // The name of a child: the job's and a suffix.

@@ -2,9 +2,12 @@
 #include "runtime/patches.hpp"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
+#include "runtime/bounds.hpp"
 #include "runtime/merge.hpp"
 #include "runtime/merge_maps.hpp"
 #include "runtime/merge_order.hpp"
@@ -39,10 +42,16 @@ bool takes_account_away(ref pod_spec) {
 }
 
 void drop_empty_accounts(editor jobs, ref patch_jobs) {
+    const auto takes = [](ref patch) {
+        return takes_account_away(patch.get({"template", "spec", "template", "spec"}));
+    };
+    if (std::ranges::none_of(patch_jobs.items(), takes)) return;
+    const item_list now(jobs.view().items().begin(), jobs.view().items().end());
+    const item_places places(now, "name");
     for (const ref patch : patch_jobs.items()) {
-        if (!takes_account_away(patch.get({"template", "spec", "template", "spec"}))) continue;
-        editor job = jobs.entry("name", patch.get("name").as_string());
-        if (!job) continue;
+        const auto place = takes(patch) ? places.find(patch) : std::nullopt;
+        if (!place) continue;
+        editor job = jobs.child(*place);
         if (editor merged = job.child({"template", "spec", "template", "spec"})) merged.remove("serviceAccountName");
     }
 }
@@ -75,10 +84,9 @@ base::result<> apply_override(api::arena& memory, patched_template& now, const a
     if (!normal) return base::fail(normal.error());
     editor spec = editor::of(memory, now.spec);
     editor jobs = spec.child("replicatedJobs");
+    const std::set<std::string_view> targets(wanted.target_jobs.begin(), wanted.target_jobs.end());
     for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const auto name = jobs.at(i).get("name").as_string();
-        const bool targeted = wanted.target_jobs.empty() || std::ranges::contains(wanted.target_jobs, name);
-        if (!targeted) continue;
+        if (!targets.empty() && !targets.contains(jobs.at(i).get("name").as_string())) continue;
         editor pods = jobs.child(i).ensure_object({"template", "spec"});
         const ref before = pods.ensure_object("template");
         auto merged = strategic_merge(memory, before, *normal, schema::pod_template);
@@ -100,6 +108,7 @@ base::result<patched_template> apply_patches(api::arena& memory, const patched_t
         const std::string path =
             "spec.runtimePatches[" + std::to_string(index++) + "].trainingRuntimeSpec.template.spec";
         if (auto done = apply_runtime_patch(memory, now, patch, path); !done) return base::fail(done.error());
+        if (auto good = check_memory(memory); !good) return base::fail(std::move(good.error()));
     }
     index = 0;
     for (const auto& wanted : job.spec.pod_template_overrides) {

@@ -117,6 +117,11 @@ void resource_list::multiply(std::int64_t factor) {
     for (auto& [name, amount] : entries_) amount *= factor;
 }
 
+const std::string* resource_list::overflowed() const {
+    const auto found = std::ranges::find_if(entries_, [](const entry& e) { return e.second.overflowed(); });
+    return found == entries_.end() ? nullptr : &found->first;
+}
+
 ref resource_list::document(api::arena& memory) const {
     api::tree_builder out(memory);
     const std::size_t mark = out.mark();

@@ -29,6 +29,8 @@ class resource_list {
     void add_missing(const resource_list& other);
     void raise_to(const resource_list& other);  // keeps the larger ones
     void multiply(std::int64_t factor);
+    // The name of a resource whose amount is beyond what a quantity holds; null if there is none.
+    [[nodiscard]] const std::string* overflowed() const;
     // {"cpu": "6", …}
     [[nodiscard]] api::ref document(api::arena& memory) const;
 

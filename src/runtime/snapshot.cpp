@@ -43,8 +43,9 @@ base::result<std::shared_ptr<const compiled_runtime>> read_snapshot(const api::t
     if (!text.is_string())
         return invalid("ConfigMap " + name + " has no key \"" + std::string(names::snapshot_key) + "\"");
 
-    api::arena memory;
-    auto document = api::parse_yaml(memory, text.text());
+    api::arena memory(api::plan_bytes_max);
+    // We write no aliases, and a few bytes of them can stand for millions.
+    auto document = api::parse_yaml(memory, text.text(), {}, api::yaml_aliases::refused);
     if (!document) return base::fail(std::move(document.error()).during("invalid runtime snapshot"));
     const auto version = document->get("apiVersion").as_string();
     const auto group = version.substr(0, version.find('/') == std::string_view::npos ? 0 : version.find('/'));

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/json.hpp"
+#include "api/member_index.hpp"
 #include "api/quantity.hpp"
 
 namespace cotrain::runtime {
@@ -24,13 +25,32 @@ std::string finding::text() const {
     return out;
 }
 
+namespace {
+
+void cut(std::string& text, std::size_t bytes_max) {
+    if (text.size() > bytes_max) text = base::one_line(text, bytes_max);
+}
+
+}  // namespace
+
 // The same fault found twice is one.
 void verdict::add(finding f) {
-    if (!std::ranges::contains(errors, f)) errors.push_back(std::move(f));
+    if (full()) return;
+    cut(f.path, finding_text_bytes_max);
+    cut(f.value, finding_value_bytes_max);
+    cut(f.detail, finding_text_bytes_max);
+    if (std::ranges::contains(errors, f)) return;
+    if (errors.size() == findings_max) f = {fault::invalid, {}, {}, std::string(more_findings)};
+    errors.push_back(std::move(f));
+}
+
+void verdict::warn(std::string_view text) {
+    if (warnings.size() < findings_max) warnings.push_back(base::one_line(text, finding_text_bytes_max));
 }
 
 void verdict::invalid(std::string path, api::ref value, std::string detail) {
-    add({fault::invalid, std::move(path), api::to_json(value), std::move(detail)});
+    if (full()) return;
+    add({fault::invalid, std::move(path), api::shown_json(value, finding_value_bytes_max), std::move(detail)});
 }
 
 void verdict::invalid(std::string path, std::string_view text_value, std::string detail) {
@@ -72,8 +92,10 @@ static bool is_nothing(api::ref value) {
 bool means_the_same(api::ref a, api::ref b) {
     if (a.is_array() && b.is_array()) return std::ranges::equal(a.items(), b.items(), means_the_same);
     if (!a.is_object() || !b.is_object()) return equal(a, b) || (is_nothing(a) && is_nothing(b));
-    const auto met = [&](const api::member& m) { return means_the_same(m.value, b.get(m.key())); };
-    const auto extra = [&](const api::member& m) { return a.contains(m.key()) || is_nothing(m.value); };
+    const api::member_index in_a(a);
+    const api::member_index in_b(b);
+    const auto met = [&](const api::member& m) { return means_the_same(m.value, in_b.get(m.key())); };
+    const auto extra = [&](const api::member& m) { return in_a.contains(m.key()) || is_nothing(m.value); };
     return std::ranges::all_of(a.members(), met) && std::ranges::all_of(b.members(), extra);
 }
 
@@ -92,6 +114,7 @@ void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserve
 void refuse_negative_amounts(api::ref resources, std::string_view path, verdict& out) {
     for (const std::string_view list : {"limits", "requests"}) {
         for (const auto& m : resources.get(list).members()) {
+            if (out.full()) return;
             const auto amount = api::quantity::parse(m.value);
             if (!amount || amount->sign() >= 0) continue;
             std::string place(path);

@@ -26,17 +26,27 @@ struct finding {
     [[nodiscard]] bool operator==(const finding&) const = default;
 };
 
+// More findings are not listed, and values are shown up to this length: what a request is told is bounded while it is
+// put together.
+inline constexpr std::size_t findings_max = 64;
+inline constexpr std::size_t finding_value_bytes_max = 1024;
+inline constexpr std::size_t finding_text_bytes_max = 4096;  // of a path or a detail
+inline constexpr std::string_view more_findings = "… and more";
+
+// `errors` and `warnings` are for reading: who adds goes through the functions, which keep the bounds.
 struct verdict {
     std::vector<finding> errors;
     std::vector<std::string> warnings;
 
     [[nodiscard]] bool accepted() const { return errors.empty(); }
+    // Nothing more will be listed: loops that look for errors end.
+    [[nodiscard]] bool full() const { return errors.size() > findings_max; }
     void add(finding f);
     void invalid(std::string path, api::ref value, std::string detail);
     void invalid(std::string path, std::string_view text_value, std::string detail);
     void invalid(std::string path, std::int64_t value, std::string detail);
     void forbidden(std::string path, std::string detail);
-    void warn(std::string text) { warnings.push_back(std::move(text)); }
+    void warn(std::string_view text);
     // All errors as one message: alone as it is, several as "[a, b]".
     [[nodiscard]] std::string message() const;
 };

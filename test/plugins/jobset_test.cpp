@@ -153,12 +153,13 @@ INSTANTIATE_TEST_SUITE_P(
                      "spec.runtimePatches"},
         verdict_case{"an_override",
                      "podTemplateOverrides: [{targetJobs: [{name: node}], spec: {nodeSelector: {a: b}}}]", ""},
-        verdict_case{"an_override_of_no_job", "podTemplateOverrides: [{targetJobs: [{name: gone}], spec: {}}]",
-                     "spec.podTemplateOverrides"},
+        verdict_case{"an_override_of_no_job",
+                     "podTemplateOverrides: [{targetJobs: [{name: node}, {name: gone}], spec: {}}]",
+                     "spec.podTemplateOverrides[0].targetJobs[1].name"},
         verdict_case{"an_override_of_a_reserved_container",
                      "podTemplateOverrides: [{targetJobs: [{name: node}], spec: {containers: [{name: node, env: "
                      "[{name: A}]}]}}]",
-                     "spec.podTemplateOverrides"}),
+                     "spec.podTemplateOverrides[0].spec.containers[0]"}),
     [](const auto& i) { return i.param.name; });
 
 TEST(jobset, lets_patches_change_only_while_nothing_runs) {

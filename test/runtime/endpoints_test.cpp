@@ -3,8 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
+
+#include "base/random.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -45,7 +50,7 @@ TEST(endpoints, lines_match_their_definition_at_every_change_of_width) {
             const endpoints hosts("t", job, "s", replicas, pods);
             const std::string expected = spelt_out(job, "s", replicas, pods, "\n");
             std::string lines;
-            hosts.append_lines(lines, "\n");
+            ASSERT_TRUE(hosts.append_lines(lines, "\n", SIZE_MAX));
             ASSERT_EQ(lines, expected) << replicas << " x " << pods;
             ASSERT_EQ(hosts.bytes(1), expected.size());
             std::string blocks;
@@ -58,7 +63,7 @@ TEST(endpoints, lines_match_their_definition_at_every_change_of_width) {
 TEST(endpoints, a_million_hosts_are_one_exact_allocation) {
     const endpoints hosts("trainjob", "node", "trainjob", 1, 1'000'000);
     std::string lines;
-    hosts.append_lines(lines, " slots=8\n");
+    ASSERT_TRUE(hosts.append_lines(lines, " slots=8\n", SIZE_MAX));
     EXPECT_EQ(lines.size(), hosts.bytes(9));
     EXPECT_LT(lines.capacity(), lines.size() + 64);  // libraries round up
     EXPECT_TRUE(lines.ends_with("trainjob-node-0-999999.trainjob slots=8\n"));
@@ -80,7 +85,7 @@ TEST(endpoints, draining_continues_where_the_blocks_stopped) {
     auto b = hosts.blocks("\n");
     std::string seen;
     for (int i = 0; i < 3; ++i, b.next()) seen += b.text();
-    char* const end = b.drain(all.data());
+    char* const end = b.drain(all.data(), all.data() + all.size());
     EXPECT_EQ(seen + std::string(all.data(), end), spelt_out("node", "s", 2, 150, "\n"));
 }
 
@@ -116,6 +121,50 @@ TEST(endpoints, how_many_fit_is_exact) {
         }
         EXPECT_EQ(hosts.fitting(room, 9), count) << room;
     }
+}
+
+__extension__ typedef unsigned __int128 wide;
+
+wide digits_below(std::uint64_t count) {
+    wide sum = 0;
+    std::uint64_t first = 0;
+    for (std::uint64_t digits = 1, power = 10; first < count; first = power, power *= 10, ++digits) {
+        sum += wide{std::min(count, power) - first} * digits;
+    }
+    return sum;
+}
+
+// Sizes of any counts, against arithmetic that cannot overflow: products of three numbers of 32 bits.
+TEST(endpoints, sizes_of_huge_jobs_are_exact_or_the_largest_number) {
+    constexpr wide most = std::numeric_limits<std::uint64_t>::max();
+    base::random_source random(3);
+    const auto count = [&] { return static_cast<std::uint32_t>(random.next() >> (32 + random.next() % 32)); };
+    for (int round = 0; round < 20'000; ++round) {
+        const std::uint32_t replicas = round == 0 ? UINT32_MAX : count();
+        const std::uint32_t pods = round == 0 ? UINT32_MAX : count();
+        const std::size_t suffix = random.next() % 300;
+        const endpoints hosts("t", "node", std::string(random.next() % 253, 's'), replicas, pods);
+        const wide fixed = hosts.prefix().size() + 1 + hosts.domain().size() + suffix;
+        const wide exact =
+            wide{replicas} * pods * fixed + pods * digits_below(replicas) + replicas * digits_below(pods);
+        ASSERT_EQ(hosts.bytes(suffix), exact > most ? most : exact) << replicas << " x " << pods;
+        const std::uint64_t room = random.next() >> (random.next() % 64);
+        const std::uint64_t fitting = hosts.fitting(room, suffix);
+        ASSERT_LE(wide{fitting} * fixed, room);
+        ASSERT_EQ(fitting == hosts.size(), exact <= room) << replicas << " x " << pods << " in " << room;
+    }
+}
+
+TEST(endpoints, what_does_not_fit_is_not_written) {
+    const endpoints hosts("t", "node", "s", UINT32_MAX, UINT32_MAX);
+    std::string out = "before";
+    EXPECT_FALSE(hosts.append_lines(out, "\n", SIZE_MAX - 1));
+    EXPECT_EQ(out, "before");
+    std::string room(10'000, '.');
+    char* const end = hosts.blocks("\n").drain(room.data(), room.data() + 9'000);
+    EXPECT_LE(end, room.data() + 9'000);
+    EXPECT_GT(end, room.data());
+    EXPECT_EQ(room.substr(9'000), std::string(1'000, '.'));
 }
 
 }  // namespace
