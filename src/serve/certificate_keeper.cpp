@@ -36,7 +36,9 @@ certificate_keeper::certificate_keeper(asio::any_io_executor executor, kube::cli
       options_(std::move(options)),
       log_(log),
       tasks_(executor),
-      pause_(tasks_.executor()) {}
+      hold_(tasks_.executor()),
+      pause_(tasks_.executor()),
+      pace_(options_.pace) {}
 
 void certificate_keeper::start() {
     tasks_.spawn("certificates", keep());
@@ -56,41 +58,49 @@ void certificate_keeper::changed() {
 }
 
 awaitable<void> certificate_keeper::keep() {
-    base::backoff retry(options_.retry);
-    std::string told;  // what is wrong is told once: watches that are refused, too, wake this up again and again
+    using found = repair_pace::found;
+    std::string told;  // what is wrong is told once
     for (;;) {
         changed_ = false;
+        repaired_ = false;
         auto done = co_await tend();
+        const bool overtaken = !done && done.error().http_status == conflict;  // another replica was faster
+        found what = repaired_ || overtaken ? found::repaired : found::good;
         milliseconds wait = options_.check_every;
         if (done) {
-            retry.reset();
             told.clear();
             settled_ = true;
             wait = std::clamp<milliseconds>(renew_at_ - options_.now(), milliseconds(0), wait);
-        } else if (done.error().http_status == conflict) {
-            changed_ = true;  // another replica was faster: look again
         } else {
-            if (done.error().message != told)
-                log_.warn("certificates cannot be kept", {{"error", done.error().message}});
-            told = std::move(done.error().message);
-            wait = retry.next(random_);
+            changed_ = true;  // look again
+            if (!overtaken) {
+                what = found::failed;
+                if (done.error().message != told)
+                    log_.warn("certificates cannot be kept", {{"error", done.error().message}});
+                told = std::move(done.error().message);
+            }
         }
-        pause_.expires_after(options_.pause_min);
-        co_await pause_.async_wait(use_tuple);
-        if (changed_ || wait <= options_.pause_min) continue;
-        pause_.expires_after(wait - options_.pause_min);
+        const milliseconds hold = pace_.after(what, std::chrono::steady_clock::now(), random_);
+        hold_.expires_after(hold);
+        co_await hold_.async_wait(use_tuple);
+        if (changed_ || wait <= hold) continue;
+        pause_.expires_after(wait - hold);
         co_await pause_.async_wait(use_tuple);
     }
 }
 
 awaitable<void> certificate_keeper::follow(kube::resource of, std::string ns, std::string name) {
-    base::backoff retry(options_.retry);
+    base::backoff retry(options_.watch_retry);
+    base::backoff unwatched(options_.unwatched);
     asio::steady_timer timer(tasks_.executor());
     const std::string selector = "metadata.name=" + name;
     for (;;) {
         auto stream = co_await api_.watch(of, ns, {.field_selector = selector, .as = kube::shape::metadata});
+        const bool may_not = !stream && stream.error().http_status == forbidden;
         if (stream) {
+            changed();  // while there was no watch
             retry.reset();
+            unwatched.reset();
             for (;;) {
                 const auto event = co_await stream->next();
                 if (!event || !*event) break;
@@ -99,10 +109,16 @@ awaitable<void> certificate_keeper::follow(kube::resource of, std::string ns, st
         } else {
             log_.debug("cannot watch", {{"object", name}, {"error", stream.error().message}});
         }
-        timer.expires_after(retry.next(random_));
+        timer.expires_after(may_not ? unwatched.next(random_) : retry.next(random_));
         co_await timer.async_wait(use_tuple);
-        changed();
+        if (may_not) changed();
     }
+}
+
+void certificate_keeper::tell_contested(std::string_view object, std::string_view member, std::string_view body) {
+    if (!pace_.contested()) return;
+    log_.warn("somebody else keeps changing what we keep: it is repaired less and less often",
+              {{"object", object}, {"fieldManager", last_writer(body, member)}});
 }
 
 awaitable<base::result<>> certificate_keeper::tend() {
@@ -119,6 +135,7 @@ awaitable<base::result<>> certificate_keeper::tend() {
             next = std::move(*renewed);
         }
         log_.info("certificates are renewed", {{"secret", options_.secret}, {"reason", verdict.why}});
+        tell_contested(options_.secret, "data", kept->body);
         kept->set = std::move(next);
         if (auto saved = co_await save(&*kept); !saved) co_return base::fail(std::move(saved.error()));
         verdict = judge(kept->set, options_.names, options_.now());
@@ -150,6 +167,7 @@ awaitable<base::result<>> certificate_keeper::save(stored* what) {
                     ? co_await api_.create(secrets, options_.ns, std::move(*body))
                     : co_await api_.update(secrets, {.ns = options_.ns, .name = options_.secret}, std::move(*body));
     if (!done) co_return base::fail(std::move(done.error()));
+    repaired_ = true;
     co_return base::result<>{};
 }
 
@@ -161,8 +179,10 @@ awaitable<base::result<>> certificate_keeper::trust(kube::resource of, std::stri
         auto edited = inject_authority(got->body, ca_pem);
         if (!edited) co_return base::fail(std::move(edited.error()));
         if (!*edited) co_return base::result<>{};
+        tell_contested(name, "webhooks", got->body);
         got = co_await api_.update(of, {.name = name}, std::move(**edited));
         if (got) log_.info("webhooks trust our authority", {{"configuration", name}});
+        repaired_ = repaired_ || got;
     }
     if (got) co_return base::result<>{};
     if (got.error().http_status != forbidden) co_return base::fail(std::move(got.error()));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/asio.hpp"
@@ -13,6 +14,7 @@
 #include "base/task_group.hpp"
 #include "kube/client.hpp"
 #include "serve/certificate_set.hpp"
+#include "serve/repair_pace.hpp"
 #include "serve/served_certificate.hpp"
 
 namespace cotrain::serve {
@@ -24,8 +26,10 @@ struct keeper_options {
     std::string mutating = "defaulter.trainer.kubeflow.org";
     std::string validating = "validator.trainer.kubeflow.org";
     std::chrono::milliseconds check_every{600'000};  // although nothing was heard to have changed
-    std::chrono::milliseconds pause_min{1'000};      // between two checks, whoever keeps changing things
-    base::backoff_policy retry{std::chrono::milliseconds(500), std::chrono::milliseconds(10'000), 2.0, 0.5};
+    repair_policy pace{};
+    base::backoff_policy watch_retry{std::chrono::milliseconds(500), std::chrono::milliseconds(4'000), 2.0, 0.5};
+    // Where we may not watch an object it is looked at that often instead.
+    base::backoff_policy unwatched{std::chrono::milliseconds(5'000), std::chrono::milliseconds(60'000), 2.0, 0.5};
     std::function<wall_time()> now = [] {
         return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     };
@@ -33,7 +37,7 @@ struct keeper_options {
 
 // Whatever is missing or wrong is made anew as soon as a watch tells: all replicas do it, the secret's
 // resourceVersion decides whose certificates count. The webhook configurations trust an authority before anybody
-// shows a certificate of its.
+// shows a certificate of its. Who else wants them otherwise is answered ever more slowly.
 class certificate_keeper {
    public:
     certificate_keeper(asio::any_io_executor executor, kube::client& api, served_certificate& serving,
@@ -54,6 +58,8 @@ class certificate_keeper {
     [[nodiscard]] awaitable<base::result<stored>> read();
     [[nodiscard]] awaitable<base::result<>> save(stored* what);
     [[nodiscard]] awaitable<base::result<>> trust(kube::resource of, std::string name, std::string ca_pem);
+    // Somebody undoes our repairs: says who.
+    void tell_contested(std::string_view object, std::string_view member, std::string_view body);
     void changed();
 
     kube::client& api_;
@@ -61,11 +67,14 @@ class certificate_keeper {
     keeper_options options_;
     base::logger& log_;
     base::task_group tasks_;
-    asio::steady_timer pause_;
+    asio::steady_timer hold_;   // until which nothing is looked at, whatever changes
+    asio::steady_timer pause_;  // ends early when something changes
     base::random_source random_ = base::random_source::from_system();
+    repair_pace pace_;
     certificate_set current_;
     wall_time renew_at_{};
     bool changed_ = false;
+    bool repaired_ = false;  // by this look
     bool settled_ = false;
 };
 

@@ -18,6 +18,9 @@ constexpr key keys[] = {{"ca.crt", &certificate_set::ca_crt},
                         {"tls.crt", &certificate_set::tls_crt},
                         {"tls.key", &certificate_set::tls_key}};
 
+// Of a field manager's name in a log line; the API server allows 128.
+constexpr std::size_t manager_bytes_max = 128;
+
 std::unexpected<base::error> unreadable(const base::error& why) {
     return base::fail(base::make_error(base::errc::decode, why.message));
 }
@@ -73,6 +76,22 @@ base::result<std::optional<std::string>> inject_authority(std::string_view body,
     if (!changed) return std::nullopt;
     if (api::editor metadata = configuration.child("metadata")) metadata.remove("managedFields");
     return api::to_json(configuration);
+}
+
+std::string last_writer(std::string_view body, std::string_view member) {
+    api::arena memory;
+    const auto document = api::parse_json(memory, body);
+    if (!document) return {};
+    const std::string field = "f:" + std::string(member);
+    std::string_view manager;
+    std::string_view newest;  // RFC 3339 in UTC sorts as time
+    for (const api::ref entry : document->get({"metadata", "managedFields"}).items()) {
+        const std::string_view time = entry.get("time").as_string();
+        if (!entry.get({"fieldsV1", field}) || time < newest) continue;
+        newest = time;
+        manager = entry.get("manager").as_string();
+    }
+    return base::one_line(manager, manager_bytes_max);
 }
 
 }  // namespace cotrain::serve

@@ -19,4 +19,8 @@ namespace cotrain::serve {
 // A (Validating|Mutating)WebhookConfiguration in which every webhook trusts `ca_pem`; nothing if they all do already.
 [[nodiscard]] base::result<std::optional<std::string>> inject_authority(std::string_view body, std::string_view ca_pem);
 
+// The field manager that wrote last to a top-level member ("data", "webhooks"), as metadata.managedFields tell it;
+// empty where they do not.
+[[nodiscard]] std::string last_writer(std::string_view body, std::string_view member);
+
 }  // namespace cotrain::serve

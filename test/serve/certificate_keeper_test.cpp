@@ -24,7 +24,7 @@ constexpr std::string_view hooks = "/apis/admissionregistration.k8s.io/v1/";
 
 std::string path_of(const net::h2::head& head) { return head.path.substr(0, head.path.find('?')); }
 
-// Objects by path with resourceVersions, as the API server checks them. Watches are accepted and stay silent.
+// Objects by path with resourceVersions, as the API server checks them. A watch tells of each change of anything.
 struct object_server {
     std::map<std::string, std::string> objects;
     int version = 1;
@@ -34,6 +34,12 @@ struct object_server {
     // What another replica stores just before our first write comes in.
     std::string rival;
     std::string rival_path;
+    // What somebody else puts there each time that we have written, as soon as that is heard.
+    std::string other;
+    std::string other_path;
+    int gets = 0;
+    int watches = 0;
+    bool watchable = true;
 
     void put(const std::string& path, const std::string& body) {
         api::arena memory;
@@ -51,10 +57,11 @@ struct object_server {
         const std::string path = path_of(in.head());
         const std::string& method = in.head().method;
         if (in.head().path.contains("watch=")) {
-            in.begin(200, {});
-            co_await in.until_gone();
-            co_return;
+            ++watches;
+            if (!watchable) co_return in.respond(403, {}, "{}");
+            co_return co_await tell(std::move(in));
         }
+        gets += method == "GET" ? 1 : 0;
         if (method == "GET" && path == secret_path && failures > 0) {
             --failures;
             in.respond(500, {}, "{}");
@@ -83,13 +90,24 @@ struct object_server {
         const bool same = objects.contains(path) && version_of(objects[path]) == version_of(body);
         if (same) put(path, body);
         in.respond(same ? 200 : 409, {}, same ? objects[path] : "{}");
+        if (same && path == other_path) put(path, other);
+    }
+    awaitable<void> tell(net::incoming in) {
+        in.begin(200, {});
+        asio::steady_timer timer(co_await asio::this_coro::executor);
+        for (int seen = version;;) {
+            timer.expires_after(std::chrono::milliseconds(1));
+            co_await timer.async_wait(asio::use_awaitable);
+            if (std::exchange(seen, version) == version) continue;
+            if (!co_await in.write("{\"type\":\"MODIFIED\",\"object\":{}}\n")) co_return;
+        }
     }
 };
 
 keeper_options options() {
     keeper_options o{.ns = "ns", .secret = "cert", .names = names};
-    o.pause_min = std::chrono::milliseconds(1);
-    o.retry.first = std::chrono::milliseconds(1);
+    o.pace.pause = std::chrono::milliseconds(2);
+    o.pace.failed.first = std::chrono::milliseconds(1);
     return o;
 }
 
@@ -194,6 +212,49 @@ TEST_F(keeper, a_cluster_without_our_webhooks_is_fine) {
     const certificate_set mine = run();
     EXPECT_EQ(mine, stored());
     EXPECT_EQ(server.writes, 1);
+}
+
+// Runs a keeper for that long.
+awaitable<void> keep_for(kube::client* api, base::logger* log, keeper_options how, std::chrono::milliseconds time) {
+    served_certificate serving({});
+    certificate_keeper keeper(co_await asio::this_coro::executor, *api, serving, std::move(how), *log);
+    keeper.start();
+    asio::steady_timer timer(co_await asio::this_coro::executor, time);
+    co_await timer.async_wait(asio::use_awaitable);
+    co_await keeper.stop();
+}
+
+// Another operator with an authority of its own, or cert-manager beside us.
+TEST_F(keeper, who_wants_another_authority_is_answered_ever_more_slowly_and_named) {
+    server.other_path = validating;
+    server.other =
+        R"({"metadata":{"managedFields":[{"manager":"helm","time":"2026-01-01T00:00:00Z","fieldsV1":{"f:webhooks":{}}},)"
+        R"({"manager":"cainjector","time":"2026-02-01T00:00:00Z","fieldsV1":{"f:webhooks":{}}},)"
+        R"({"manager":"labels","time":"2026-03-01T00:00:00Z","fieldsV1":{"f:metadata":{}}}]},)"
+        R"("webhooks":[{"name":"x","clientConfig":{"url":"https://x","caBundle":"b3RoZXI="}}]})";
+    api.run([](fake_api& a, kube::client& c) -> awaitable<void> {
+        keeper_options how = options();
+        how.pace.contested = {std::chrono::milliseconds(100), std::chrono::milliseconds(60'000), 2.0, 0.5};
+        co_await keep_for(&c, &a.log, how, std::chrono::milliseconds(1'500));
+    });
+    // The secret, the other configuration, five repairs at once, and the few that fit in pauses of 50 ms and more.
+    EXPECT_GE(server.writes, 9);
+    EXPECT_LE(server.writes, 14);
+    EXPECT_LE(server.gets, 60) << "neither looked at at each event";
+    EXPECT_THAT(api.lines, testing::Contains(testing::AllOf(testing::HasSubstr("somebody else keeps changing"),
+                                                            testing::HasSubstr("\"fieldManager\":\"cainjector\""))));
+}
+
+TEST_F(keeper, what_it_may_not_watch_it_looks_at_now_and_then) {
+    server.watchable = false;
+    api.run([](fake_api& a, kube::client& c) -> awaitable<void> {
+        keeper_options how = options();
+        how.unwatched = {std::chrono::milliseconds(100), std::chrono::milliseconds(400), 2.0, 0.5};
+        co_await keep_for(&c, &a.log, how, std::chrono::milliseconds(1'000));
+    });
+    EXPECT_LE(server.watches, 3 * 8);
+    EXPECT_LE(server.gets, 3 * 3 * 8 + 3);
+    EXPECT_GT(server.gets, 6) << "changes are found without a watch";
 }
 
 }  // namespace
