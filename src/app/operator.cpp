@@ -135,6 +135,7 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
         const watch::informer* const of = informers_->of(k);
         return of == nullptr ? 0 : number(of->resource_version());
     });
+    cluster_.on_want([this](kind k) { informers_->want(k); });
 }
 
 operator_process::~operator_process() = default;

@@ -38,6 +38,12 @@ class cluster {
     }
     [[nodiscard]] const watch::object_record* find(watch::kind k, std::string_view ns, std::string_view name) const;
     void follow(progress of) { progress_ = std::move(of); }
+    // Whom want() tells.
+    void on_want(std::function<void(watch::kind)> tell) { wanted_ = std::move(tell); }
+    // An object of the kind is to be made: the API server may know the kind by now.
+    void want(watch::kind k) const {
+        if (wanted_) wanted_(k);
+    }
 
     // Nothing more is wanted of the JobSet of a finished job that has its last counts: its record is enough.
     void settle(watch::text_id job);
@@ -65,6 +71,7 @@ class cluster {
     stores stores_;
     std::array<std::unique_ptr<watch::intake>, watch::kinds> intakes_;
     progress progress_;
+    std::function<void(watch::kind)> wanted_;
 };
 
 }  // namespace cotrain::reconcile

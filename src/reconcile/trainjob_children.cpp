@@ -109,7 +109,10 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
     if (!objects) return base::fail(std::move(objects.error()));
     std::vector<step> steps;
     steps.reserve(objects->size());
-    for (auto& object : *objects) steps.push_back({std::move(object)});
+    for (auto& object : *objects) {
+        all_.want(kind_of(*object.type));
+        steps.push_back({std::move(object)});
+    }
     return steps;
 }
 

@@ -46,6 +46,7 @@ informer::informer(kind of, object_store& store, const informer_tools& tools, co
       ns_(options.ns),
       intake_(of, store, tools.texts, tools.to, tools.log, jobs),
       machine_(options.timing),
+      rest_(tools.owner.executor()),
       overseer_(tools.owner.executor(), clock::time_point::max()) {}
 
 void informer::start() {
@@ -65,16 +66,23 @@ awaitable<bool> informer::settled() {
     co_return true;
 }
 
+void informer::want() {
+    if (machine_.want(clock::now())) rest_.cancel();
+}
+
+void informer::ask_rights_again() {
+    if (machine_.ask_rights_again(clock::now())) rest_.cancel();
+}
+
 awaitable<void> informer::run() {
-    asio::steady_timer rest(co_await asio::this_coro::executor);
     for (;;) {
         const auto todo = machine_.next(clock::now(), random_);
         switch (todo.what) {
             case list_watch::ask::list: co_await list(todo); break;
             case list_watch::ask::watch: co_await watch(todo); break;
             default:
-                rest.expires_at(todo.until);
-                co_await rest.async_wait(use_tuple);
+                rest_.expires_at(todo.until);
+                co_await rest_.async_wait(use_tuple);
                 break;
         }
         if (co_await cancelled()) co_return;

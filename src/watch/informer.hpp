@@ -58,6 +58,9 @@ class informer {
     [[nodiscard]] awaitable<bool> synced();
     // Waits until the state is not `starting`; false when cancelled.
     [[nodiscard]] awaitable<bool> settled();
+    // Somebody needs objects of this kind, which may be missing; see list_watch.
+    void want();
+    void ask_rights_again();
 
     [[nodiscard]] kind of() const { return of_; }
     [[nodiscard]] state now() const { return state_; }
@@ -100,6 +103,7 @@ class informer {
     state state_ = state::starting;
     event_view event_;
     kube::sleepers waiting_;
+    asio::steady_timer rest_;      // between two requests
     asio::steady_timer overseer_;  // when to look after the watch that is open
     asio::cancellation_signal stop_reading_;
     bool reading_ = false;

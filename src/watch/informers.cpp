@@ -22,6 +22,7 @@ informers::informers(const informer_tools& tools, const informers_options& optio
     for (const kind k : all_kinds()) {
         if (!options.watched.test(static_cast<std::size_t>(k))) continue;
         informer_options each{options.timing, info_of(k).of.namespaced ? options.ns : std::string()};
+        each.timing.needed = each.timing.needed && info_of(k).required;
         const object_store* const jobs = is_child(k) ? &store(kind::train_job) : nullptr;
         places_[static_cast<std::size_t>(k)]->watcher = std::make_unique<informer>(k, own(k), inner, each, jobs);
     }
@@ -77,12 +78,19 @@ void informers::changed(const object_change& what) {
     to_.changed(what);
 }
 
+void informers::want(kind k) {
+    if (const auto& p = places_[static_cast<std::size_t>(k)]; p->watcher) p->watcher->want();
+}
+
 // JobSets may have come before the jobs that are done with them.
 void informers::synced(kind of) {
     if (of == kind::train_job) {
         store(of).for_each([this](handle, const object_record& job) { settle(job); });
         start_files();
     }
+    // Rights are mostly given for all kinds together.
+    for (const auto& p : places_)
+        if (p->watcher) p->watcher->ask_rights_again();
     to_.synced(of);
 }
 

@@ -33,6 +33,9 @@ class informers final : private listener {
     // Required kinds that the server does not know.
     [[nodiscard]] std::vector<kind> missing() const;
 
+    // Somebody needs objects of a kind that may be missing: it is looked for soon, and often for a while.
+    void want(kind k);
+
     // Of a kind that is not watched: an empty store, and no informer.
     // To be changed by answers to our own writes only, see reconcile::cluster.
     [[nodiscard]] object_store& store(kind k) { return own(k); }

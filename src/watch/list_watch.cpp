@@ -70,12 +70,12 @@ list_watch::action list_watch::next(moment now, base::random_source& random) {
     }
     if (!rest_chosen_) {
         // Drawn even where it is not waited for, so that quick failures in a row do slow down.
-        auto delay = backoff_.next(random);
-        if (missing_) delay = std::min(delay, options_.missing_wait_max);
+        const auto delay = pace(now).next(random);
         rest_until_ = now + std::max(rest_short_ ? std::chrono::milliseconds(0) : delay, at_least_);
         rest_chosen_ = true;
     }
     if (now < rest_until_) return {ask::wait, rest_until_};
+    asked_at_ = now;
     switch (plan_) {
         case plan::picture: return begin_picture(now);
         case plan::page: return list_page(false);
@@ -84,12 +84,39 @@ list_watch::action list_watch::next(moment now, base::random_source& random) {
     return {ask::wait, rest_until_};
 }
 
+base::backoff& list_watch::pace(moment now) {
+    const bool needed = options_.needed || now < wanted_until_;
+    const bool denied = last_reason_ == restart_reason::unauthorized;
+    if (!needed && (missing_ || (denied && !synced_))) return unneeded_;
+    if (missing_) return missing_pause_;
+    if (denied) return denied_;
+    return costly_failure_ ? costly_ : retry_;
+}
+
+bool list_watch::rest_until(moment earlier) {
+    if (state_ != state::resting || !rest_chosen_ || rest_until_ <= earlier) return false;
+    rest_until_ = earlier;
+    return true;
+}
+
+bool list_watch::want(moment now) {
+    if (options_.needed) return false;
+    wanted_until_ = now + options_.wanted;
+    const bool denied = last_reason_ == restart_reason::unauthorized;
+    return (missing_ || denied) && rest_until(std::max(now, asked_at_ + options_.missing.ceiling));
+}
+
+bool list_watch::ask_rights_again(moment now) {
+    return last_reason_ == restart_reason::unauthorized && rest_until(std::max(now, asked_at_ + options_.denied.first));
+}
+
 list_watch::action list_watch::begin_picture(moment now) {
     token_.clear();
     version_.clear();
     resume_failures_ = 0;
     if (!streams_) return list_page(true);
     state_ = state::streaming;
+    began_ = false;
     picture_until_ = now + options_.initial_max;
     silent_until_ = now + options_.initial_idle;
     action a{ask::watch};
@@ -128,6 +155,9 @@ list_watch::verdict list_watch::completed(std::string version) {
     version_ = std::move(version);
     synced_ = true;
     missing_ = false;
+    began_ = false;
+    missing_pause_.reset();
+    unneeded_.reset();
     stream_failures_ = expired_pages_ = 0;
     verdict v;
     v.complete = true;
@@ -150,8 +180,10 @@ list_watch::verdict list_watch::page_done(const page_reader::trailer& page) {
 
 void list_watch::progressed() {
     progress_ = true;
-    resume_failures_ = 0;
-    backoff_.reset();
+    resume_failures_ = failures_ = 0;
+    retry_.reset();
+    denied_.reset();
+    costly_.reset();
 }
 
 list_watch::verdict list_watch::event(const event_view& event, moment now) {
@@ -167,6 +199,7 @@ list_watch::verdict list_watch::event(const event_view& event, moment now) {
         return v;
     }
     const bool initial = state_ == state::streaming;
+    began_ = began_ || initial;
     std::string scratch;
     std::string version(event.object.resource_version.value(scratch));
     if (initial) silent_until_ = std::min(now + options_.initial_idle, picture_until_);
@@ -224,7 +257,7 @@ void list_watch::list_failed(restart_reason why, const base::error& e) {
         page_items_ = std::max(1U, page_items_ / page_shrink);
         expired_pages_ = 0;  // one piece would be larger still
     }
-    const bool first = backoff_.attempts() == 0;
+    const bool first = failures_ == 0;
     restart(why, retry_page ? plan::page : plan::picture, e.message,
             e.retry_after.value_or(std::chrono::milliseconds(0)));
     rest_short_ = first && why == restart_reason::expired;
@@ -247,7 +280,7 @@ void list_watch::stream_failed(restart_reason why, const base::error& e) {
 }
 
 void list_watch::follow_failed(restart_reason why, const base::error& e) {
-    const bool first = backoff_.attempts() == 0;
+    const bool first = failures_ == 0;
     plan then = plan::resume;
     if (why == restart_reason::expired || why == restart_reason::missing || why == restart_reason::refused) {
         then = plan::picture;
@@ -267,6 +300,11 @@ void list_watch::restart(restart_reason why, plan then, std::string message, std
     plan_ = then;
     rest_chosen_ = false;
     rest_short_ = false;
+    ++failures_;
+    costly_failure_ = why == restart_reason::garbled || why == restart_reason::too_large ||
+                      why == restart_reason::stalled || why == restart_reason::refused ||
+                      (then == plan::picture && began_);
+    began_ = false;
     at_least_ = std::min<std::chrono::milliseconds>(at_least, options_.retry_after_max);
 }
 

@@ -40,8 +40,17 @@ struct list_watch_options {
     std::chrono::milliseconds initial_idle{60'000};  // silence while the initial state streams in
     std::chrono::seconds initial_max{180};           // until its end has to be there
     std::chrono::seconds retry_after_max{60};
-    std::chrono::milliseconds missing_wait_max{5'000};  // a kind that was missing is noticed within this
-    base::backoff_policy backoff{std::chrono::milliseconds(500), std::chrono::milliseconds(30'000), 2.0, 0.5};
+    // A server that comes back, and rights that are given back, are noticed within these. Ten kinds together cost it
+    // four requests a second, at most.
+    base::backoff_policy retry{std::chrono::milliseconds(500), std::chrono::milliseconds(4'000), 2.0, 0.5};
+    base::backoff_policy denied{std::chrono::milliseconds(500), std::chrono::milliseconds(8'000), 2.0, 0.5};
+    // After what cost the server much: an initial state that broke off, and requests that it will refuse again.
+    base::backoff_policy costly{std::chrono::milliseconds(500), std::chrono::milliseconds(30'000), 2.0, 0.5};
+    base::backoff_policy missing{std::chrono::milliseconds(500), std::chrono::milliseconds(5'000), 2.0, 0.5};
+    // Of a kind that nobody needs: one that is missing, and one that we may not read and never read.
+    base::backoff_policy unneeded{std::chrono::milliseconds(500), std::chrono::milliseconds(360'000), 2.0, 1.0 / 3};
+    bool needed = true;                // always; else want() says when
+    std::chrono::minutes wanted{20};   // so long after each want(): longer than any retry of who wants it
     bool stream_initial_state = true;  // try WatchList (KEP-3157) first
 };
 
@@ -75,15 +84,25 @@ class list_watch {
     };
 
     explicit list_watch(list_watch_options options)
-        : options_(options), page_items_(options.page_items), streams_(options.stream_initial_state) {
-        backoff_ = base::backoff(options.backoff);
-    }
+        : options_(options),
+          retry_(options.retry),
+          denied_(options.denied),
+          costly_(options.costly),
+          missing_pause_(options.missing),
+          unneeded_(options.unneeded),
+          page_items_(options.page_items),
+          streams_(options.stream_initial_state) {}
 
     [[nodiscard]] action next(moment now, base::random_source& random);
     // After the page's items went into the store.
     [[nodiscard]] verdict page_done(const page_reader::trailer& page);
     [[nodiscard]] verdict event(const event_view& event, moment now);
     void ended(moment now);
+    // Somebody needs objects of this kind: one that is missing or denied is asked for again soon, and at once if it was
+    // not just asked for. Call next() again when this says true.
+    [[nodiscard]] bool want(moment now);
+    // Another kind could be read: rights may have come. The same.
+    [[nodiscard]] bool ask_rights_again(moment now);
     // A request or stream failed; also a line that is no event (errc::decode) or too long (errc::too_large).
     void failed(const base::error& why, moment now);
 
@@ -108,18 +127,24 @@ class list_watch {
     [[nodiscard]] verdict completed(std::string version);
     void restart(restart_reason why, plan then, std::string message, std::chrono::milliseconds at_least = {});
     void progressed();
+    [[nodiscard]] base::backoff& pace(moment now);
+    [[nodiscard]] bool rest_until(moment earlier);
     void list_failed(restart_reason why, const base::error& e);
     void stream_failed(restart_reason why, const base::error& e);
     void follow_failed(restart_reason why, const base::error& e);
 
     list_watch_options options_;
-    base::backoff backoff_;
+    base::backoff retry_, denied_, costly_, missing_pause_, unneeded_;
+    unsigned failures_ = 0;  // in a row
+    moment asked_at_{};      // when the last request was made
+    moment wanted_until_{};
     state state_ = state::resting;
     plan plan_ = plan::picture;
     moment rest_until_{};
     std::chrono::milliseconds at_least_{0};  // the server's own wish for the coming rest
     bool rest_chosen_ = true;                // rest_until_ holds
     bool rest_short_ = false;                // no delay this time
+    bool costly_failure_ = false;            // what comes next is to come late
     moment silent_until_{};
     moment picture_until_{};  // the end of the initial events has to be there
     std::string version_;
@@ -129,6 +154,7 @@ class list_watch {
     bool synced_ = false;
     bool missing_ = false;
     bool progress_ = false;         // since the watch was opened
+    bool began_ = false;            // of an initial state: something came
     unsigned stream_failures_ = 0;  // initial states that ended early, in a row
     unsigned expired_pages_ = 0;    // in a row
     unsigned resume_failures_ = 0;  // in a row, by the server's doing

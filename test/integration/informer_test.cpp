@@ -102,7 +102,7 @@ TEST(informer, misses_nothing_while_the_server_restarts) {
     here.run([](scene& s) -> awaitable<void> {
         object_store store(s.texts);
         informer_options options = s.here();
-        options.timing.backoff.ceiling = 500ms;
+        options.timing.retry.ceiling = options.timing.costly.ceiling = 500ms;
         informer watcher(kind::limit_range, store, s.tools(), options);
         watcher.start();
         for (int i = 0; i < 20; ++i) co_await put(&s, "l-" + std::to_string(i), 1);
@@ -182,7 +182,7 @@ TEST(informer, appears_and_vanishes_with_its_definition) {
         const kube::location crd{.name = "podgroups.scheduling.volcano.sh"};
         object_store store(s.texts);
         informer_options options = s.here();
-        options.timing.backoff.ceiling = 500ms;
+        options.timing.retry.ceiling = options.timing.costly.ceiling = 500ms;
         informer watcher(kind::volcano_pod_group, store, s.tools(), options);
         watcher.start();
         EXPECT_TRUE(co_await watcher.settled());

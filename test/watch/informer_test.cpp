@@ -181,6 +181,20 @@ TEST(informer, waits_for_a_kind_that_is_missing_and_empties_the_store_when_it_go
     EXPECT_EQ(s.api.lines.size(), 2U) << "one line for each time it goes missing";
 }
 
+TEST(informer, looks_for_a_missing_kind_as_soon_as_somebody_needs_it) {
+    scripted s(kind::volcano_pod_group,
+               {refuse(404, "NotFound"), streams({line("ADDED", object("a", 1)), bookmark(5, true)}, end::held)});
+    s.options.timing.needed = false;
+    s.options.timing.unneeded = {1h, 1h, 2.0, 0.0};
+    s.run([](scripted& t, informer& watcher) -> awaitable<void> {
+        EXPECT_TRUE(co_await watcher.settled());
+        EXPECT_TRUE(watcher.missing());
+        EXPECT_EQ(t.api.seen.size(), 1U);
+        watcher.want();
+        EXPECT_TRUE(co_await watcher.synced());
+    });
+}
+
 TEST(informer, says_that_it_may_not_watch) {
     scripted s(kind::runtime_class, {refuse(403, "Forbidden"), refuse(403, "Forbidden")});
     s.run([](scripted& t, informer& watcher) -> awaitable<void> {
@@ -260,7 +274,7 @@ TEST(informer, stops_while_it_reads) {
 
 TEST(informer, stops_while_it_rests) {
     scripted s(kind::limit_range, {refuse(403, "Forbidden")});
-    s.options.timing.backoff.first = s.options.timing.backoff.ceiling = 1h;
+    s.options.timing.denied.first = s.options.timing.denied.ceiling = 1h;
     s.run([](scripted&, informer& watcher) -> awaitable<void> { EXPECT_TRUE(co_await watcher.settled()); });
 }
 

@@ -26,7 +26,8 @@ struct together {
     base::signal let_end;  // a stream that ends cleanly waits for it
 
     together() : api([this](kube::fake_api&, net::incoming in) { return play(this, std::move(in)); }) {
-        options.timing.backoff = {std::chrono::milliseconds(1), std::chrono::milliseconds(4), 2.0, 0.5};
+        options.timing.retry = options.timing.denied = options.timing.costly = options.timing.missing =
+            options.timing.unneeded = {std::chrono::milliseconds(1), std::chrono::milliseconds(4), 2.0, 0.5};
         api.options().retry.throttled_max = 0;
         api.options().retry.failing_max = 0;
     }
@@ -77,6 +78,18 @@ TEST(informers, are_ready_when_all_that_is_required_is_there) {
         EXPECT_TRUE(all.is_ready());
         EXPECT_THAT(all.missing(), ElementsAre());
         EXPECT_TRUE(all.of(kind::volcano_pod_group)->missing());
+    });
+}
+
+TEST(informers, ask_for_all_that_was_denied_when_one_kind_can_be_read) {
+    together t;
+    t.options.timing.denied = {std::chrono::milliseconds(20), std::chrono::milliseconds(20), 2.0, 0.0};
+    t.options.timing.unneeded = {std::chrono::hours(1), std::chrono::hours(1), 2.0, 0.0};
+    t.scripts["limitranges"] = {refuse(403, "Forbidden")};
+    t.scripts["jobsets"] = {refuse(403, "Forbidden")};
+    t.run([](together&, informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        EXPECT_TRUE(co_await const_cast<informer*>(all.of(kind::limit_range))->synced());
     });
 }
 

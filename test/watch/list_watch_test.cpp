@@ -43,9 +43,10 @@ std::string error_line(int code, std::string_view reason) {
 }
 
 struct machine {
-    explicit machine(bool streams = true) {
+    explicit machine(bool streams = true, bool needed = true) {
         list_watch_options o;
         o.stream_initial_state = streams;
+        o.needed = needed;
         m.emplace(o);
     }
     list_watch::action next() { return m->next(now, random); }
@@ -123,7 +124,7 @@ TEST(list_watch, resumes_a_watch_that_ended_where_it_was) {
         EXPECT_EQ(t.next().what, ask::wait);
         EXPECT_EQ(t.after_rest().what, ask::watch);
     }
-    EXPECT_GT(t.now - before, 60s);
+    EXPECT_GT(t.now - before, 20s);
     EXPECT_EQ(t.m->restarts(restart_reason::ended), 13U);
 }
 
@@ -455,6 +456,114 @@ TEST(list_watch, looks_often_for_a_kind_that_is_missing) {
         EXPECT_LE(rest.until - t.now, 5s);
     }
     EXPECT_TRUE(t.m->missing());
+}
+
+// How long it rests once a failure has come often enough.
+std::chrono::milliseconds longest_rest(machine& t, const base::error& failure) {
+    std::chrono::milliseconds longest{0};
+    for (int i = 0; i < 40; ++i) {
+        EXPECT_EQ(t.after_rest().what, ask::watch);
+        t.m->failed(failure, t.now);
+        const auto rest = t.next();
+        EXPECT_EQ(rest.what, ask::wait);
+        longest = std::max(longest, std::chrono::ceil<std::chrono::milliseconds>(rest.until - t.now));
+    }
+    return longest;
+}
+
+TEST(list_watch, notices_within_seconds_that_a_server_is_back) {
+    for (const base::error& failure :
+         {broken(), status(503), status(429), status(500), base::make_error(base::errc::connect, "refused")}) {
+        for (const bool synced : {false, true}) {
+            machine t;
+            if (synced) {
+                t.sync();
+                t.m->failed(failure, t.now);
+            }
+            const auto longest = longest_rest(t, failure);
+            EXPECT_LE(longest, 4s) << failure.http_status;
+            EXPECT_GT(longest, 2s) << failure.http_status;
+        }
+    }
+}
+
+TEST(list_watch, notices_within_seconds_that_rights_came_back) {
+    machine t;
+    EXPECT_LE(longest_rest(t, status(403)), 8s);
+    machine once(true, false);
+    once.sync();
+    once.m->failed(status(403), once.now);
+    EXPECT_LE(longest_rest(once, status(403)), 8s) << "what was there once may be needed";
+}
+
+TEST(list_watch, what_costs_the_server_much_is_asked_for_ever_more_slowly) {
+    machine t;
+    for (int i = 0; i < 12; ++i) {
+        EXPECT_TRUE(t.after_rest().begins);
+        t.line(object_line("ADDED", "a", 50));
+        t.m->failed(broken(), t.now);
+    }
+    EXPECT_GE(t.next().until - t.now, 15s);
+    // One that it was not in: no connection at all.
+    t.after_rest();
+    t.m->failed(base::make_error(base::errc::connect, "refused"), t.now);
+    EXPECT_LE(t.next().until - t.now, 4s);
+}
+
+TEST(list_watch, a_missing_kind_that_nobody_needs_costs_a_request_in_minutes) {
+    machine t(true, false);
+    int requests = 0;
+    for (const moment end = t.now + 2h; t.now < end; ++requests) {
+        ASSERT_EQ(t.after_rest().what, ask::watch);
+        t.m->failed(status(404, "NotFound"), t.now);
+    }
+    EXPECT_LE(requests, 40);
+    const auto rest = t.next().until - t.now;
+    EXPECT_GE(rest, 240s);
+    EXPECT_LE(rest, 360s);
+    // A server that is away meanwhile changes nothing about that.
+    t.after_rest();
+    t.m->failed(broken(), t.now);
+    t.after_rest();
+    t.m->failed(status(404, "NotFound"), t.now);
+    EXPECT_GE(t.next().until - t.now, 240s);
+}
+
+TEST(list_watch, looks_for_a_missing_kind_at_once_when_it_is_needed_and_often_for_a_while) {
+    machine t(true, false);
+    static_cast<void>(longest_rest(t, status(404, "NotFound")));
+    t.now += 30s;
+    EXPECT_TRUE(t.m->want(t.now));
+    EXPECT_EQ(t.next().what, ask::watch);
+    t.m->failed(status(404, "NotFound"), t.now);
+    EXPECT_LE(t.next().until - t.now, 5s);
+    EXPECT_FALSE(t.m->want(t.now)) << "it was asked just now";
+    const moment wanted = t.now;
+    while (t.now < wanted + 19min) {
+        ASSERT_EQ(t.after_rest().what, ask::watch);
+        t.m->failed(status(404, "NotFound"), t.now);
+        ASSERT_LE(t.next().until - t.now, 5s);
+    }
+    t.now = wanted + 21min;
+    ASSERT_EQ(t.after_rest().what, ask::watch);
+    t.m->failed(status(404, "NotFound"), t.now);
+    EXPECT_GE(t.next().until - t.now, 240s) << "nobody asked for it again";
+    t.after_rest();
+    t.line(bookmark_line(5, true));
+    EXPECT_FALSE(t.m->want(t.now));
+    EXPECT_TRUE(t.m->synced());
+}
+
+TEST(list_watch, what_was_denied_and_nobody_needs_waits_until_rights_may_have_come) {
+    machine t(true, false);
+    EXPECT_GT(longest_rest(t, status(403)), 240s);
+    t.now += 10s;
+    EXPECT_TRUE(t.m->ask_rights_again(t.now));
+    EXPECT_EQ(t.next().what, ask::watch);
+    EXPECT_FALSE(t.m->ask_rights_again(t.now)) << "a request is under way";
+    t.m->failed(status(404, "NotFound"), t.now);
+    static_cast<void>(t.next());
+    EXPECT_FALSE(t.m->ask_rights_again(t.now)) << "rights are not what it lacks";
 }
 
 }  // namespace

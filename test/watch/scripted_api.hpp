@@ -61,7 +61,8 @@ class scripted {
           listener(texts),
           of_(of),
           script_(script.begin(), script.end()) {
-        options.timing.backoff = {std::chrono::milliseconds(1), std::chrono::milliseconds(4), 2.0, 0.5};
+        options.timing.retry = options.timing.denied = options.timing.costly = options.timing.missing =
+            options.timing.unneeded = {std::chrono::milliseconds(1), std::chrono::milliseconds(4), 2.0, 0.5};
         // The client's own patience is not what is tested.
         api.options().retry.throttled_max = 0;
         api.options().retry.failing_max = 0;
