@@ -14,7 +14,7 @@ struct retry_policy {
     unsigned throttled_max = 10;  // repeats after "not processed, come again": 429, 503 with Retry-After
     unsigned failing_max = 4;     // repeats after 500, 502, 503, 504 and lost connections
     std::chrono::milliseconds wait_first{100};
-    std::chrono::milliseconds wait_max{5'000};
+    std::chrono::milliseconds wait_max{2'000};          // a server that is back is noticed within this
     std::chrono::milliseconds retry_after_max{30'000};  // a peer that wishes for more gets this
 };
 

@@ -29,10 +29,10 @@ struct client_options {
     std::shared_ptr<const tls::context> tls;  // none with scheme http (prior-knowledge h2c, for tests and side-cars)
     tcp::connect_options connect;
     h2::limits limits;
-    std::chrono::milliseconds ping_idle{15'000};    // silence after which the peer is asked …
-    std::chrono::milliseconds ping_answer{15'000};  // … and how long it may take: dead after their sum
-    std::chrono::milliseconds drain{5'000};         // grace for streamed answers when a connection is replaced
-    base::backoff_policy reconnect{std::chrono::milliseconds(50), std::chrono::milliseconds(10'000), 2.0, 0.5};
+    std::chrono::milliseconds ping_idle{5'000};    // silence after which the peer is asked …
+    std::chrono::milliseconds ping_answer{4'000};  // … and how long it may take: dead after their sum
+    std::chrono::milliseconds drain{5'000};        // grace for streamed answers when a connection is replaced
+    base::backoff_policy reconnect{std::chrono::milliseconds(50), std::chrono::milliseconds(2'000), 2.0, 0.5};
     unsigned connections_max = 2;             // a second one only when streams run out
     unsigned repeats_max = 5;                 // of one request after lost connections
     std::size_t body_bytes_max = 64U << 20U;  // of one response that is read whole

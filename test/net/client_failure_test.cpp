@@ -110,7 +110,7 @@ TEST(client_failure, a_black_hole_is_found_by_ping_and_left) {
 TEST(client_failure, a_lease_renewal_moves_to_a_fresh_connection_long_before_the_ping_gives_up) {
     world here({}, true);
     here.run([](world& w) -> awaitable<void> {
-        client& c = w.use(w.options());  // pings: 15 s + 15 s
+        client& c = w.use(w.options());  // pings: 5 s + 4 s
         EXPECT_TRUE((co_await c.send(get("/a"))).has_value());
         w.relay->swallow();
         auto answer = co_await c.send(lease_request("/lease", 1500ms));
