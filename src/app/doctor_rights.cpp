@@ -91,7 +91,7 @@ std::vector<right> operator_rights(const own_objects& own) {
     if (own.managed_certificates)
         out.push_back(
             {"get update", "", "secrets", {}, own.secret, true, "the operator cannot keep a certificate of its own"});
-    if (own.election.value_or(true))
+    if (own.election.value_or(true)) {
         out.push_back({"create get update",
                        "coordination.k8s.io",
                        "leases",
@@ -100,6 +100,15 @@ std::vector<right> operator_rights(const own_objects& own) {
                        true,
                        "leader election does not work, and it must be off",
                        own.lease_ns});
+        out.push_back({"watch",
+                       "coordination.k8s.io",
+                       "leases",
+                       {},
+                       {},
+                       true,
+                       "a leader notices only at its next renewal that its Lease was deleted",
+                       own.lease_ns});
+    }
     return out;
 }
 

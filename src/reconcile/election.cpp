@@ -104,6 +104,13 @@ void election::observe(lease_record seen, moment now) {
     stale_ = false;
 }
 
+void election::watched(const std::optional<lease_record>& seen) {
+    if (role_ != role::leader || stopping_) return;
+    if (seen && seen->holder == identity_) return;
+    role_ = role::lost;
+    seen_ = seen.value_or(lease_record{});
+}
+
 void election::read_done(std::optional<lease_record> seen, moment now) {
     assert(in_flight_);
     in_flight_ = false;
@@ -132,6 +139,7 @@ void election::write_done(lease_record stored, moment now) {
     assert(in_flight_);
     in_flight_ = false;
     failures_ = 0;
+    if (role_ == role::lost) return;  // a renewal from before that
     if (std::exchange(releasing_, false)) {
         observe(std::move(stored), now);
         role_ = role::released;

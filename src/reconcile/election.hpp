@@ -72,6 +72,9 @@ class election {
     void write_conflict(moment now);
     // No answer, or another refusal; the write may have happened.
     void write_failed(moment now);
+    // What a watch told of the lease, in a state not older than the last one written; nothing: it was deleted. Another
+    // replica may lead from then on, so who leads does so no more. It says nothing to others: they read it themselves.
+    void watched(const std::optional<lease_record>& seen);
     // Gives the lease back if it is ours; then next() says end.
     void stop() { stopping_ = true; }
     // Leads no more, and leaves the lease to run out; next() says end.
@@ -87,6 +90,8 @@ class election {
     [[nodiscard]] role state() const { return role_; }
     // Who held the lease when it was seen last.
     [[nodiscard]] const std::string& holder() const { return seen_.holder; }
+    // The lease as it was read or written last.
+    [[nodiscard]] const std::string& version() const { return seen_.resource_version; }
     // Failed tries in a row.
     [[nodiscard]] unsigned failures() const { return failures_; }
 

@@ -9,6 +9,7 @@
 #include "api/json.hpp"
 #include "api/lease.hpp"
 #include "api/names.hpp"
+#include "base/backoff.hpp"
 
 namespace cotrain::reconcile {
 
@@ -20,6 +21,11 @@ constexpr kube::resource leases{api::names::lease.group, api::names::lease.versi
                                 api::names::lease.kind};
 
 constexpr std::chrono::minutes same_trouble_again{1};
+
+// Between two watches of the Lease; where we may not watch it, rights may still come.
+constexpr base::backoff_policy watch_retry{std::chrono::milliseconds(250), std::chrono::milliseconds(4'000), 2.0, 0.5};
+constexpr base::backoff_policy watch_denied{std::chrono::minutes(1), std::chrono::minutes(10), 2.0, 0.5};
+constexpr int forbidden = 403;
 
 wall_micros wall_now() { return std::chrono::floor<std::chrono::microseconds>(std::chrono::system_clock::now()); }
 
@@ -98,6 +104,49 @@ awaitable<void> leader::run() {
         }
         if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none) co_return;
     }
+}
+
+// Begins at the version that we wrote last, so that nothing older is heard. Without the right to watch, a deletion is
+// noticed at the next renewal.
+awaitable<void> leader::follow() {
+    asio::steady_timer pause(owner_.executor());
+    base::backoff retry(watch_retry);
+    base::backoff denied(watch_denied);
+    const std::string selector = "metadata.name=" + options_.name;
+    while (announced_) {
+        auto stream = co_await api_.watch(leases, options_.ns,
+                                          {.field_selector = selector, .resource_version = election_.version()});
+        const bool may_not = !stream && stream.error().http_status == forbidden;
+        if (may_not && denied.attempts() == 0)
+            log_.info("the Lease cannot be watched: who deletes it is noticed at the next renewal only",
+                      {{"lease", options_.name}, {"error", stream.error().message}});
+        while (stream && announced_) {
+            const auto event = co_await stream->next();
+            if (!event || !*event) break;
+            retry.reset();
+            heard(**event);
+        }
+        pause.expires_after(may_not ? denied.next(random_) : retry.next(random_));
+        co_await pause.async_wait(use_tuple);
+    }
+}
+
+void leader::heard(std::string_view event) {
+    api::arena memory;
+    const auto said = api::parse_json(memory, event);
+    if (!said) return;
+    const std::string_view type = said->get("type").as_string();
+    if (type == "DELETED") {
+        election_.watched(std::nullopt);
+    } else if (type == "ADDED" || type == "MODIFIED") {
+        const auto seen = api::decode_lease(said->get("object"));
+        if (!seen) return;
+        election_.watched(lease_record{.holder = std::string(seen->holder)});
+    }
+    if (!lost() || !announced_) return;
+    log_.warn("the Lease is ours no more", {{"lease", options_.name}, {"event", type}, {"holder", holder()}});
+    announce();
+    timer_.cancel();
 }
 
 kube::call_options leader::with(moment until) const {
@@ -191,6 +240,7 @@ void leader::announce() {
         const auto quarter = options_.timing.renew_deadline / 4;
         api_.set_ping(quarter, quarter);
         log_.info("leading", {{"lease", options_.name}, {"identity", options_.identity}});
+        owner_.spawn("lease watch", follow());
     } else {
         log_.write(stopping_ ? base::level::info : base::level::error, "leading no more",
                    {{"lease", options_.name}, {"holder", election_.holder()}});

@@ -64,6 +64,9 @@ class leader {
 
    private:
     [[nodiscard]] awaitable<void> run();
+    // Watches the Lease while this process leads: somebody may delete or take it long before the next renewal.
+    [[nodiscard]] awaitable<void> follow();
+    void heard(std::string_view event);
     [[nodiscard]] awaitable<void> read(moment until);
     [[nodiscard]] awaitable<void> write(election::action what);
     [[nodiscard]] std::string document_of(const lease_record& lease) const;

@@ -437,5 +437,50 @@ TEST(election, never_has_two_leaders_under_faults) {
     EXPECT_GT(changes, 250);  // 200 first leaders, and the faults did change some
 }
 
+TEST(election, who_sees_its_lease_deleted_or_taken_leads_no_more) {
+    for (const bool deleted : {true, false}) {
+        world w;
+        w.lead();
+        w.e.watched(held_by("me", "5"));
+        EXPECT_TRUE(w.e.leading(w.now));
+        w.e.watched(deleted ? std::nullopt : std::optional(held_by("other", "6")));
+        EXPECT_FALSE(w.e.leading(w.now));
+        EXPECT_FALSE(w.e.write_time(w.now));
+        EXPECT_EQ(w.e.state(), role::lost);
+        EXPECT_EQ(w.e.holder(), deleted ? "" : "other");
+        EXPECT_EQ(w.next().what, ask::end);
+    }
+}
+
+TEST(election, a_renewal_that_was_under_way_brings_nothing_back) {
+    world w;
+    w.lead();
+    w.now += 2s;
+    auto renewal = w.next();
+    ASSERT_EQ(renewal.what, ask::update);
+    w.e.watched(std::nullopt);
+    renewal.lease.resource_version = "2";
+    w.e.write_done(renewal.lease, w.now);
+    EXPECT_FALSE(w.e.leading(w.now));
+    EXPECT_EQ(w.next().what, ask::end);
+}
+
+TEST(election, what_is_watched_concerns_leaders_only) {
+    world w;
+    w.e.watched(std::nullopt);
+    w.e.watched(held_by("other", "6"));
+    EXPECT_EQ(w.next().what, ask::read);
+    w.e.read_done(std::nullopt, w.now);
+    world stopping;
+    stopping.lead();
+    stopping.e.stop();
+    const auto release = stopping.next();
+    ASSERT_EQ(release.what, ask::update);
+    stopping.e.watched(release.lease);  // heard before the answer
+    auto stored = release.lease;
+    stopping.e.write_done(stored, stopping.now);
+    EXPECT_EQ(stopping.e.state(), role::released);
+}
+
 }  // namespace
 }  // namespace cotrain::reconcile

@@ -51,7 +51,9 @@ class lease_server {
     std::optional<std::string> lease;
     std::deque<int> refusals;  // of the next writes, which then have no effect
     bool silent = false;       // no answers
+    bool watchable = false;
     unsigned writes = 0;
+    unsigned watches = 0;
     election_timing timing{100'000ms, 90'000ms, 20ms};  // longer than any test may take
     base::random_source random{3};
 
@@ -69,6 +71,13 @@ class lease_server {
         if (self->silent) co_return co_await in.until_gone();
         const std::string& method = in.head().method;
         EXPECT_TRUE(in.head().path.starts_with(path)) << in.head().path;
+        if (in.head().path.contains("watch=")) {
+            ++self->watches;
+            if (!self->watchable) co_return in.respond(403, {}, "{}");
+            EXPECT_TRUE(in.head().path.contains("fieldSelector=metadata.name%3Dlease")) << in.head().path;
+            EXPECT_TRUE(in.head().path.contains("resourceVersion=")) << in.head().path;
+            co_return co_await self->tell(std::move(in));
+        }
         if (method == "GET") {
             self->lease ? in.respond(200, {}, *self->lease) : in.respond(404, {}, "{}");
             co_return;
@@ -81,6 +90,18 @@ class lease_server {
         }
         if (!self->store(std::string(in.body()), method == "POST")) co_return in.respond(409, {}, "{}");
         in.respond(200, {}, *self->lease);
+    }
+    awaitable<void> tell(net::incoming in) {
+        in.begin(200, {});
+        auto seen = lease;
+        for (;;) {
+            co_await turn();
+            if (seen == lease) continue;
+            const std::string type = !lease ? "DELETED" : !seen ? "ADDED" : "MODIFIED";
+            const std::string event = R"({"type":")" + type + R"(","object":)" + lease.value_or(*seen) + "}\n";
+            seen = lease;
+            if (!co_await in.write(event)) co_return;
+        }
     }
     bool store(const std::string& given, bool create) {
         api::arena memory;
@@ -217,6 +238,70 @@ TEST(leader, gives_way_when_somebody_else_has_it) {
         EXPECT_FALSE(me.leading());
         EXPECT_EQ(me.holder(), "thief");
     });
+}
+
+// Renewals that would show it are far away.
+TEST(leader, leads_no_more_as_soon_as_its_lease_is_deleted_or_taken) {
+    for (const bool deleted : {true, false}) {
+        lease_server here;
+        here.timing.retry_period = 30'000ms;
+        here.watchable = true;
+        here.lease = deleted ? "" : "taken";
+        here.run([](lease_server& s) -> awaitable<void> {
+            const bool deletes = std::exchange(s.lease, std::nullopt)->empty();
+            std::vector<bool> told;
+            leader& me = s.add("me", [&told](bool leads) { told.push_back(leads); });
+            me.start();
+            EXPECT_TRUE(co_await me.acquired());
+            while (s.watches == 0) co_await s.turn();
+            for (int i = 0; i < 3; ++i) co_await s.turn();
+            EXPECT_TRUE(me.leading());
+            const unsigned writes = s.writes;
+            s.lease.reset();
+            if (!deletes)
+                s.lease = R"({"metadata":{"name":"lease","resourceVersion":"999"},"spec":{"holderIdentity":"thief"}})";
+            while (told.size() < 2) co_await s.turn();
+            EXPECT_FALSE(me.leading());
+            EXPECT_FALSE(me.may_write());
+            EXPECT_TRUE(me.lost());
+            EXPECT_EQ(me.holder(), deletes ? "" : "thief");
+            EXPECT_FALSE(co_await me.acquired());
+            EXPECT_FALSE(co_await me.stop()) << "there is nothing to give back";
+            EXPECT_EQ(s.writes, writes) << "it is not made again";
+            EXPECT_THAT(told, ElementsAre(true, false));
+        });
+    }
+}
+
+TEST(leader, its_own_renewals_and_its_end_are_no_loss) {
+    lease_server here;
+    here.watchable = true;
+    here.run([](lease_server& s) -> awaitable<void> {
+        leader& me = s.add("me");
+        me.start();
+        EXPECT_TRUE(co_await me.acquired());
+        while (s.watches == 0) co_await s.turn();
+        for (const unsigned until = s.writes + 4; s.writes < until;) co_await s.turn();
+        EXPECT_TRUE(me.leading());
+        EXPECT_TRUE(co_await me.stop());
+        EXPECT_FALSE(me.lost());
+        EXPECT_EQ(s.holder(), "");
+    });
+}
+
+TEST(leader, without_the_right_to_watch_it_says_so_once_and_goes_on) {
+    lease_server here;
+    here.run([](lease_server& s) -> awaitable<void> {
+        leader& me = s.add("me");
+        me.start();
+        EXPECT_TRUE(co_await me.acquired());
+        for (const unsigned until = s.writes + 8; s.writes < until;) co_await s.turn();
+        EXPECT_EQ(s.watches, 1U) << "the next try is minutes away";
+        EXPECT_TRUE(me.leading());
+        EXPECT_TRUE(co_await me.stop());
+    });
+    const testing::Matcher<std::string> said = HasSubstr("the Lease cannot be watched");
+    EXPECT_THAT(here.api.lines, testing::Contains(said).Times(1));
 }
 
 TEST(leader, stops_in_time_when_nobody_answers) {

@@ -61,5 +61,5 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- define "cotrain.lease.rules" }}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
-  verbs: [create, get, update]
+  verbs: [create, get, update, watch]
 {{- end }}
