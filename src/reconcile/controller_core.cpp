@@ -77,7 +77,7 @@ void controller_core::finish(slot id, outcome how, moment now) {
         case outcome::what::failed:
             ++metrics_.errors;
             ++metrics_.retries;
-            delay = std::min(retries_.failed(id, now), std::max(how.after, limits_.retry.first));
+            delay = std::min(retries_.failed(id, now, how.passing), std::max(how.after, limits_.retry.first));
             break;
     }
     if (queue_.done(id)) {

@@ -21,12 +21,17 @@ struct outcome {
     enum class what : std::uint8_t { done, again_after, failed };
     what kind = what::done;
     std::chrono::nanoseconds after{0};
+    bool passing = false;  // of a failure: not the key's own, see retry_policy
 
     [[nodiscard]] static outcome done() { return {}; }
     [[nodiscard]] static outcome again_after(std::chrono::nanoseconds d) { return {what::again_after, d}; }
     // Comes back after its backoff, and after `at_latest` at the latest: a deadline does not wait for a long one.
-    [[nodiscard]] static outcome failed(std::chrono::nanoseconds at_latest = std::chrono::nanoseconds::max()) {
-        return {what::failed, at_latest};
+    [[nodiscard]] static outcome failed(std::chrono::nanoseconds at_latest = std::chrono::nanoseconds::max(),
+                                        bool passing = false) {
+        return {what::failed, at_latest, passing};
+    }
+    [[nodiscard]] static outcome failed_by(const base::error& why) {
+        return failed(std::chrono::nanoseconds::max(), is_passing(why));
     }
 };
 

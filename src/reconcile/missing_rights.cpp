@@ -7,11 +7,15 @@
 namespace cotrain::reconcile {
 
 // What every authorizer's refusal is worded like: … is forbidden: User "u" cannot delete resource "podgroups" in …
-bool missing_rights::told_by(const base::error& e) {
+bool missing_rights::are_told_by(const base::error& e) {
     constexpr int forbidden = 403;
     const std::size_t user = e.message.find("User \"");
     return e.http_status == forbidden && user != std::string::npos &&
-           e.message.find(R"(" cannot delete resource ")", user) != std::string::npos;
+           e.message.find(R"(" cannot )", user) != std::string::npos;
+}
+
+bool missing_rights::told_by(const base::error& e) {
+    return are_told_by(e) && e.message.contains(R"(" cannot delete resource ")");
 }
 
 bool missing_rights::note(std::string_view ns, moment now) {

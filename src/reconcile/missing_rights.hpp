@@ -19,7 +19,10 @@ class missing_rights {
     static constexpr auto pause = std::chrono::minutes(10);
     static constexpr std::size_t namespaces_max = 1024;  // the one that was noted first is forgotten
 
-    // Whether an error says so. Admission policies answer 403 too, and mean one object.
+    // Whether an error says that we may not do something, whatever it is. Admission policies answer 403 too, and mean
+    // one object.
+    [[nodiscard]] static bool are_told_by(const base::error& e);
+    // Whether it says that we may not delete.
     [[nodiscard]] static bool told_by(const base::error& e);
 
     // Whether it is the first time at all.

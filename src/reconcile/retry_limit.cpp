@@ -4,16 +4,21 @@
 #include <algorithm>
 #include <limits>
 
+#include "reconcile/missing_rights.hpp"
+
 namespace cotrain::reconcile {
 
 using std::chrono::nanoseconds;
 
 retry_limit::retry_limit(retry_policy policy) : policy_(policy), tokens_(policy.burst) {}
 
-nanoseconds retry_limit::own_delay(unsigned failures) const {
+bool is_passing(const base::error& e) { return e.again != base::retry::never || missing_rights::are_told_by(e); }
+
+nanoseconds retry_limit::own_delay(unsigned failures, bool passing) const {
+    const nanoseconds ceiling = passing ? std::min(policy_.passing_ceiling, policy_.ceiling) : policy_.ceiling;
     nanoseconds delay = policy_.first;
-    for (unsigned i = 0; i < failures && delay < policy_.ceiling; ++i) delay *= 2;
-    return std::min(delay, policy_.ceiling);
+    for (unsigned i = 0; i < failures && delay < ceiling; ++i) delay *= 2;
+    return std::min(delay, ceiling);
 }
 
 // Tokens may be owed: each debtor waits until its own token has come.
@@ -30,9 +35,9 @@ nanoseconds retry_limit::take_token(moment now) {
     return std::chrono::duration_cast<nanoseconds>(std::chrono::duration<double>(-tokens_ / policy_.qps));
 }
 
-nanoseconds retry_limit::failed(slot s, moment now) {
+nanoseconds retry_limit::failed(slot s, moment now, bool passing) {
     if (s >= failures_.size()) failures_.resize(s + 1);
-    const nanoseconds own = own_delay(failures_[s]);
+    const nanoseconds own = own_delay(failures_[s], passing);
     if (failures_[s] < std::numeric_limits<std::uint8_t>::max()) ++failures_[s];
     return std::max(own, take_token(now));
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/error.hpp"
 #include "reconcile/delay_queue.hpp"
 #include "reconcile/key.hpp"
 
@@ -13,23 +14,29 @@ namespace cotrain::reconcile {
 struct retry_policy {
     std::chrono::nanoseconds first = std::chrono::milliseconds(5);
     std::chrono::nanoseconds ceiling = std::chrono::seconds(1000);
+    // Of failures that are not the key's own: the API server, the way to it, or rights. Whatever it is may be over
+    // soon.
+    std::chrono::nanoseconds passing_ceiling = std::chrono::seconds(4);
     double qps = 10;     // retries of all keys together; zero or less: unlimited
     double burst = 100;  // at once
 };
+
+// Whether an error says nothing about the object that was written.
+[[nodiscard]] bool is_passing(const base::error& e);
 
 class retry_limit {
    public:
     explicit retry_limit(retry_policy policy = {});
 
     // The delay after one more failure: the longer of the key's own and the bucket's, from which a token is taken.
-    [[nodiscard]] std::chrono::nanoseconds failed(slot s, moment now);
+    [[nodiscard]] std::chrono::nanoseconds failed(slot s, moment now, bool passing = false);
     // The key succeeded: its next failure starts from the beginning.
     void forget(slot s);
     [[nodiscard]] unsigned failures(slot s) const { return s < failures_.size() ? failures_[s] : 0; }
     void trim() { failures_ = {}; }
 
    private:
-    [[nodiscard]] std::chrono::nanoseconds own_delay(unsigned failures) const;
+    [[nodiscard]] std::chrono::nanoseconds own_delay(unsigned failures, bool passing) const;
     [[nodiscard]] std::chrono::nanoseconds take_token(moment now);
 
     retry_policy policy_;

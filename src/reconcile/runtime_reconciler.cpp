@@ -55,7 +55,7 @@ awaitable<outcome> runtime_reconciler::reconcile(key k, unsigned) {
     if (answer.error().code == base::errc::canceled || answer.error().http_status == 404) co_return outcome::done();
     log_.warn("an old finalizer could not be removed from a runtime",
               {{"controller", "runtime"}, {"error", answer.error().message}});
-    co_return outcome::failed();
+    co_return outcome::failed_by(answer.error());
 }
 
 }  // namespace cotrain::reconcile

@@ -40,7 +40,7 @@ awaitable<outcome> trainjob_reconciler::tidy_up(watch::text_id key) {
         const auto [ns, name] = split_key(all_.texts().view(key));
         log_.warn("tidying up after a TrainJob failed",
                   {{"controller", "trainjob"}, {"namespace", ns}, {"name", name}, {"error", done.error().message}});
-        co_return outcome::failed();
+        co_return outcome::failed_by(done.error());
     }
     const job_records now = find_records(all_, key);
     // It turned out not to have ended.

@@ -121,7 +121,7 @@ awaitable<outcome> trainjob_reconciler::work_on(watch::text_id key, unsigned fai
                                                                     {"name", a.job.meta.name},
                                                                     {"error", ended.error().message}});
     }
-    if (!made || !ended) co_return failed(a);
+    if (!made || !ended) co_return failed(a, is_passing(made ? ended.error() : made.error()));
     if (a.applied_set && set_moved_on(all_, a.key)) a.pause = std::max<std::chrono::nanoseconds>(a.pause, news_pause);
     settle(a);
     co_return rest(a);
@@ -204,8 +204,8 @@ std::optional<std::chrono::nanoseconds> trainjob_reconciler::due_in(const attemp
     return wait;
 }
 
-outcome trainjob_reconciler::failed(const attempt& a) const {
-    return outcome::failed(due_in(a).value_or(std::chrono::nanoseconds::max()));
+outcome trainjob_reconciler::failed(const attempt& a, bool passing) const {
+    return outcome::failed(due_in(a).value_or(std::chrono::nanoseconds::max()), passing);
 }
 
 outcome trainjob_reconciler::rest(const attempt& a) const {

@@ -86,7 +86,7 @@ class trainjob_reconciler {
     [[nodiscard]] outcome begin_again(const attempt& a);
     // How long until the job wants another run even if nothing happens.
     [[nodiscard]] std::optional<std::chrono::nanoseconds> due_in(const attempt& a) const;
-    [[nodiscard]] outcome failed(const attempt& a) const;
+    [[nodiscard]] outcome failed(const attempt& a, bool passing = false) const;
     [[nodiscard]] outcome rest(const attempt& a) const;
 
     // trainjob_status.cpp: what is said of a run.

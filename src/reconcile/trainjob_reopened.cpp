@@ -38,7 +38,7 @@ awaitable<outcome> trainjob_reconciler::recall(watch::text_id key) {
             log_.warn(
                 "what a TrainJob had before somebody took its conditions away is not known",
                 {{"controller", "trainjob"}, {"namespace", ns}, {"name", name}, {"error", answer.error().message}});
-            co_return outcome::failed();
+            co_return outcome::failed_by(answer.error());
         }
     }
     const job_records now = find_records(all_, key);

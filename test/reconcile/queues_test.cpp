@@ -187,6 +187,20 @@ TEST(retry_limit, doubles_from_5_ms_to_1000_s) {
     EXPECT_EQ(limit.failed(8, moment{}), 5ms);
 }
 
+TEST(retry_limit, failures_that_pass_come_back_within_seconds_and_share_the_bucket) {
+    retry_limit limit;
+    moment now{1h};
+    for (int i = 0; i < 60; ++i) {
+        const auto delay = limit.failed(7, now, true);
+        EXPECT_LE(delay, 4s);
+        now += delay;
+    }
+    EXPECT_EQ(limit.failed(7, now), 1000s) << "one of the key's own";
+    std::chrono::nanoseconds last{0};
+    for (slot s = 100; s < 1100; ++s) last = limit.failed(s, now, true);
+    EXPECT_GT(last, 85s) << "ten a second, whatever failed";
+}
+
 TEST(retry_limit, the_bucket_spreads_a_storm_of_failures) {
     retry_limit limit;
     const moment start{1h};

@@ -42,6 +42,40 @@ TEST_F(trainjob_trouble, without_a_deadline_only_the_backoff_counts) {
     EXPECT_EQ(w.last.after, std::chrono::nanoseconds::max());
 }
 
+// What is wrong with the API server, the way to it or our rights may be over soon; what is wrong with the job is not.
+TEST_F(trainjob_trouble, what_is_not_the_jobs_own_fault_is_tried_again_within_seconds) {
+    base::error no_right = refusal(403, "Forbidden");
+    no_right.message = R"(jobsets.jobset.x-k8s.io "job" is forbidden: User "u" cannot patch resource "jobsets")";
+    base::error restarting = refusal(429, "TooManyRequests");
+    restarting.again = base::retry::later;
+    struct {
+        base::error why;
+        bool passing;
+    } const cases[] = {{no_right, true},
+                       {restarting, true},
+                       {base::make_error(base::errc::connect, "refused"), true},
+                       {refusal(403, "no such cost centre"), false},
+                       {refusal(422, "Invalid"), false}};
+    for (const auto& [why, passing] : cases) {
+        w.refusals["apply JobSet ns/job"] = why;
+        if (&why == &cases[0].why) {
+            begin();
+        } else {
+            w.last = w.run_job("ns/job", 9);
+        }
+        EXPECT_EQ(w.last.kind, outcome::what::failed) << why.message;
+        EXPECT_EQ(w.last.passing, passing) << why.message;
+    }
+}
+
+TEST_F(trainjob_trouble, kinds_that_are_planned_are_looked_for) {
+    std::vector<watch::kind> wanted;
+    w.known->on_want([&wanted](watch::kind k) { wanted.push_back(k); });
+    begin(mpi_runtime);
+    EXPECT_THAT(wanted, testing::Contains(watch::kind::coscheduling_pod_group));
+    EXPECT_THAT(wanted, testing::Not(testing::Contains(watch::kind::volcano_pod_group)));
+}
+
 // A webhook's reason may be any text; as the reason of a condition the API server would refuse it, and the status with
 // it.
 TEST_F(trainjob_trouble, a_reason_that_no_condition_may_have_is_not_passed_on) {
