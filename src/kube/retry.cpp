@@ -9,6 +9,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
+// A 503 comes from a server that starts or stops: how long that takes is a guess, of 5 s mostly. Who is throttled (429)
+// gets what the server wishes.
+constexpr milliseconds starting_wait_max{2'000};
+
 // Doubles from wait_first up to wait_max; the second half of each wait is chance.
 milliseconds spread(const retry_policy& policy, unsigned repeats, double chance) {
     milliseconds step = policy.wait_first;
@@ -36,7 +40,8 @@ next_step after_failure(const retry_policy& policy, retry_state& state, const ba
     if (repeats >= (throttled ? policy.throttled_max : policy.failing_max)) return {};
     ++repeats;
     milliseconds wait = spread(policy, repeats, chance);
-    if (failure.retry_after) wait += std::clamp(*failure.retry_after, milliseconds(0), policy.retry_after_max);
+    const milliseconds wish_max = failure.http_status == 503 ? starting_wait_max : policy.retry_after_max;
+    if (failure.retry_after) wait += std::clamp(*failure.retry_after, milliseconds(0), wish_max);
     if (wait >= left) return {};
     return {verdict::wait, wait};
 }

@@ -17,6 +17,13 @@ constexpr unsigned expired_pages_max = 2;
 constexpr std::uint32_t page_shrink = 8;
 // A place in history that the server fails to resume from so often in a row is given up.
 constexpr unsigned resume_failures_max = 4;
+// A server that starts or stops (503) guesses how long that takes.
+constexpr std::chrono::milliseconds starting_wait_max{2'000};
+
+std::chrono::milliseconds wish_of(const base::error& e) {
+    const auto wish = e.retry_after.value_or(std::chrono::milliseconds(0));
+    return e.http_status == 503 ? std::min(wish, starting_wait_max) : wish;
+}
 
 }  // namespace
 
@@ -258,8 +265,7 @@ void list_watch::list_failed(restart_reason why, const base::error& e) {
         expired_pages_ = 0;  // one piece would be larger still
     }
     const bool first = failures_ == 0;
-    restart(why, retry_page ? plan::page : plan::picture, e.message,
-            e.retry_after.value_or(std::chrono::milliseconds(0)));
+    restart(why, retry_page ? plan::page : plan::picture, e.message, wish_of(e));
     rest_short_ = first && why == restart_reason::expired;
 }
 
@@ -276,7 +282,7 @@ void list_watch::stream_failed(restart_reason why, const base::error& e) {
         rest_short_ = refuses;
         return;
     }
-    restart(why, plan::picture, e.message, e.retry_after.value_or(std::chrono::milliseconds(0)));
+    restart(why, plan::picture, e.message, wish_of(e));
 }
 
 void list_watch::follow_failed(restart_reason why, const base::error& e) {
@@ -288,7 +294,7 @@ void list_watch::follow_failed(restart_reason why, const base::error& e) {
                why == restart_reason::too_large || why == restart_reason::stalled) {
         if (++resume_failures_ >= resume_failures_max) then = plan::picture;
     }
-    restart(why, then, e.message, e.retry_after.value_or(std::chrono::milliseconds(0)));
+    restart(why, then, e.message, wish_of(e));
     rest_short_ = first && why == restart_reason::expired;
 }
 

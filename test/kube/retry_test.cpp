@@ -78,6 +78,9 @@ TEST(after_failure, honours_the_servers_wish_within_bounds) {
     EXPECT_EQ(after_failure({}, state, status(429, {{"retry-after", "2"}}), true, 1h, 0).wait, 2050ms);
     retry_state other;
     EXPECT_EQ(after_failure({}, other, status(429, {{"retry-after", "3600"}}), true, 24h, 0).wait, 30'050ms);
+    retry_state starting;
+    EXPECT_EQ(after_failure({}, starting, status(503, {{"retry-after", "5"}}), true, 1h, 0).wait, 2'050ms)
+        << "a server that starts does not know how long that takes";
 }
 
 TEST(after_failure, does_not_begin_a_wait_that_outlasts_the_deadline) {

@@ -472,8 +472,8 @@ std::chrono::milliseconds longest_rest(machine& t, const base::error& failure) {
 }
 
 TEST(list_watch, notices_within_seconds_that_a_server_is_back) {
-    for (const base::error& failure :
-         {broken(), status(503), status(429), status(500), base::make_error(base::errc::connect, "refused")}) {
+    for (const base::error& failure : {broken(), status(503), status(503, {}, 5s), status(429), status(500),
+                                       base::make_error(base::errc::connect, "refused")}) {
         for (const bool synced : {false, true}) {
             machine t;
             if (synced) {
