@@ -61,12 +61,16 @@ std::optional<std::size_t> index_like(ref list, std::initializer_list<std::strin
     return std::nullopt;
 }
 
-// What goes into `body`.
+// What goes into `body`, if anything.
+ref checked(ref stored, const detail::container* body) {
+    if (stored.is_container() && stored.body() == body) misuse("storing a document in itself");
+    return stored;
+}
+
 ref accept(arena& memory, const value& v, const detail::container* body) {
     const ref stored = v.store(memory);
     if (!stored) misuse("storing a document that does not exist");
-    if (stored.is_container() && stored.body() == body) misuse("storing a document in itself");
-    return stored;
+    return checked(stored, body);
 }
 
 }  // namespace
@@ -163,9 +167,14 @@ editor editor::ensure_object(std::initializer_list<word> path) {
     return at;
 }
 
+// A member that is copied from a document which does not have it stays away.
 editor& editor::set(word key, const value& v) {
     check(kind::object);
-    const ref stored = accept(*memory_, v, body_);
+    const ref stored = checked(v.store(*memory_), body_);
+    if (!stored) {
+        remove(key.text());
+        return *this;
+    }
     if (ref* const slot = find(key.text()); slot != nullptr) {
         *slot = stored;
         return *this;

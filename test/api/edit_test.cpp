@@ -109,13 +109,19 @@ TEST_F(edit, an_editor_of_another_arena_is_frozen_when_stored) {
     EXPECT_EQ(foreign.get("x").as_int(), 1);
 }
 
+TEST_F(edit, a_member_that_is_copied_from_nowhere_stays_away) {
+    editor object = editor::object(job_);
+    object.set("a", 1).set("a", ref{}).set("b", object.get("c")).set("d", editor{});
+    EXPECT_EQ(to_json(object), "{}");
+}
+
 TEST_F(edit, misuse_is_noticed) {
     editor list = editor::array(job_);
     editor object = editor::object(job_);
     EXPECT_THROW(list.set("a", 1), std::logic_error);
     EXPECT_THROW(object.append(1), std::logic_error);
     EXPECT_THROW(editor().set("a", 1), std::logic_error);
-    EXPECT_THROW(object.set("a", ref{}), std::logic_error);
+    EXPECT_THROW(list.append(ref{}), std::logic_error);
     EXPECT_THROW(object.set("a", object), std::logic_error);
     EXPECT_THROW(list.insert(1, 1), std::logic_error);
     EXPECT_THROW(list.remove(0U), std::logic_error);
