@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <boost/asio/ip/v6_only.hpp>
+#include <boost/system/system_error.hpp>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -17,15 +19,43 @@ namespace {
 constexpr std::chrono::milliseconds sweep_every{250};
 constexpr std::chrono::milliseconds accept_pause{50};  // when the system has no descriptors left
 
+constexpr int internal_error = 500;
+
+// What a handler throws is its request's own trouble: the peer hears of it, and everybody else goes on.
+awaitable<void> contain(const request_handler* handler, base::logger* log, incoming request) {
+    try {
+        co_await (*handler)(request);
+        co_return;
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == asio::error::operation_aborted) throw;  // the server stops
+        log->error("a request ended in an exception", {{"path", request.head().path}, {"error", e.what()}});
+    } catch (const std::exception& e) {
+        log->error("a request ended in an exception", {{"path", request.head().path}, {"error", e.what()}});
+    }
+    request.respond(internal_error, {}, "internal error");
+}
+
+// `inner` outlives what is answered.
+request_handler contained(const request_handler& inner, base::logger& log) {
+    return [&inner, &log](incoming request) { return contain(&inner, &log, std::move(request)); };
+}
+
 }  // namespace
 
 struct server::impl {
     impl(asio::any_io_executor on, server_options given, request_handler answer, base::logger& to)
-        : executor(on), options(std::move(given)), handler(std::move(answer)), log(to), acceptor(on), tasks(on) {}
+        : executor(on),
+          options(std::move(given)),
+          bare(std::move(answer)),
+          handler(contained(bare, to)),
+          log(to),
+          acceptor(on),
+          tasks(on) {}
 
     asio::any_io_executor executor;
     server_options options;
-    request_handler handler;
+    request_handler bare;
+    request_handler handler;  // the same, contained
     base::logger& log;
     asio::ip::tcp::acceptor acceptor;
     base::task_group tasks;

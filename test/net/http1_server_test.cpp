@@ -5,6 +5,7 @@
 #include <boost/asio/connect.hpp>
 #include <boost/asio/io_context.hpp>
 #include <functional>
+#include <new>
 #include <string>
 
 #include "base/signal.hpp"
@@ -60,6 +61,7 @@ class room {
             in.finish();
             co_return;
         }
+        if (in.head().path == "/mistake") throw std::bad_alloc();
         in.respond(200, {}, in.head().method + " " + std::string(in.body()));
     }
 
@@ -117,6 +119,35 @@ awaitable<void> pipeline(room& r) {
 }
 
 TEST(http1_server, a_pipeline_is_answered_in_order) { room(plain()).run(pipeline); }
+
+awaitable<void> make_mistakes(room& r) {
+    transport wire = co_await connect_to(r.peer().port());
+    co_await say(&wire, "GET /mistake HTTP/1.1\r\nHost: a\r\n\r\n" + std::string(get_echo));
+    const std::string got = co_await hear(&wire, "GET ");
+    EXPECT_THAT(got, StartsWith("HTTP/1.1 500 "));
+    EXPECT_THAT(got, HasSubstr("HTTP/1.1 200 OK")) << "the connection goes on";
+}
+
+TEST(http1_server, an_exception_of_a_handler_ends_its_request_alone) { room(plain()).run(make_mistakes); }
+
+awaitable<void> make_mistakes_in_streams(room& r) {
+    client_options o;
+    o.peer = {"127.0.0.1", r.peer().port()};
+    o.scheme = "http";
+    client c(r.loop.get_executor(), o, base::null_logger());
+    request wrong;
+    wrong.path = "/mistake";
+    const auto no = co_await c.send(std::move(wrong));
+    EXPECT_TRUE(no && no->status == 500);
+    request right;
+    right.path = "/echo";
+    const auto yes = co_await c.send(std::move(right));
+    EXPECT_TRUE(yes && yes->status == 200);
+    EXPECT_EQ(c.counters().connects, 1U);
+    co_await c.stop();
+}
+
+TEST(http1_server, so_it_is_beside_other_streams) { room(server_options{}).run(make_mistakes_in_streams); }
 
 awaitable<void> many_pipelined(room& r) {
     transport wire = co_await connect_to(r.peer().port());
