@@ -80,7 +80,8 @@ void write_controllers(exposition& to, std::span<const controller> all) {
     family("controller_runtime_terminal_reconcile_errors_total", counter,
            "Total number of terminal reconciliation errors per controller.", [](const core&) { return 0.0; });
     family("controller_runtime_reconcile_panics_total", counter,
-           "Total number of reconciliation panics per controller.", [](const core&) { return 0.0; });
+           "Total number of reconciliation panics per controller.",
+           [](const core& c) { return number(c.metrics().panics); });
     family("controller_runtime_max_concurrent_reconciles", gauge,
            "Maximum number of concurrent reconciles per controller.",
            [](const core& c) { return number(c.in_flight_max()); });

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <boost/system/system_error.hpp>
+#include <exception>
 #include <utility>
 
 namespace cotrain::reconcile {
@@ -16,8 +18,13 @@ constexpr auto slice_max = std::chrono::microseconds(500);
 
 }  // namespace
 
-controller::controller(base::task_group& owner, reconciler what, controller_limits limits, key_holder* holder)
-    : owner_(owner), reconcile_(std::move(what)), core_(limits, holder), timer_(owner.executor()) {}
+controller::controller(base::task_group& owner, reconciler what, controller_limits limits, key_holder* holder,
+                       panic_listener told)
+    : owner_(owner),
+      reconcile_(std::move(what)),
+      told_(std::move(told)),
+      core_(limits, holder),
+      timer_(owner.executor()) {}
 
 void controller::start() {
     started_ = true;
@@ -76,7 +83,15 @@ awaitable<void> controller::work_on(worker* self) {
         --woken_;
         auto slice_end = clock::now() + slice_max;
         while (const auto run = core_.start(clock::now())) {
-            const outcome how = co_await reconcile_(run->what, run->failures);
+            outcome how;
+            try {
+                how = co_await reconcile_(run->what, run->failures);
+            } catch (const boost::system::system_error& e) {
+                if (e.code() == asio::error::operation_aborted) throw;  // we are asked to stop
+                how = note_panic(run->what, e.what());
+            } catch (const std::exception& e) {
+                how = note_panic(run->what, e.what());
+            }
             const auto now = clock::now();
             core_.finish(run->id, how, now);
             if (const auto due = core_.next_due(); due && *due < timer_.expiry()) nudge();
@@ -85,9 +100,15 @@ awaitable<void> controller::work_on(worker* self) {
             co_await asio::post(executor, use_tuple);
             slice_end = clock::now() + slice_max;
         }
+        if (const auto due = core_.next_due(); due && *due < timer_.expiry()) nudge();  // a parked key's
         self->idle = true;
         if (!co_await self->wake.wait()) co_return;
     }
+}
+
+outcome controller::note_panic(key k, std::string_view what) const {
+    if (told_) told_(k, what);
+    return outcome::panicked();
 }
 
 void controller::set_in_flight_max(unsigned most) {

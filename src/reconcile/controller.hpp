@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "base/asio.hpp"
@@ -15,11 +16,15 @@ namespace cotrain::reconcile {
 // Called with the key and how often it failed in a row before. May run for long: others go on meanwhile.
 using reconciler = std::function<awaitable<outcome>(key k, unsigned failures)>;
 
-// Workers are started when they are needed first and then kept: a run costs no new coroutine but the reconciler's.
-// Lives until its group has been joined.
+// Hears of a run that ended in an exception: the key, and what was thrown.
+using panic_listener = std::function<void(key k, std::string_view what)>;
+
+// An exception ends its run alone. Workers are started when they are needed first and then kept: a run costs no new
+// coroutine but the reconciler's. Lives until its group has been joined.
 class controller {
    public:
-    controller(base::task_group& owner, reconciler what, controller_limits limits = {}, key_holder* holder = nullptr);
+    controller(base::task_group& owner, reconciler what, controller_limits limits = {}, key_holder* holder = nullptr,
+               panic_listener told = {});
 
     void start();
     // Never runs the reconciler on the caller's stack.
@@ -42,11 +47,13 @@ class controller {
     };
     [[nodiscard]] awaitable<void> pump();
     [[nodiscard]] awaitable<void> work_on(worker* self);
+    [[nodiscard]] outcome note_panic(key k, std::string_view what) const;
     void dispatch();
     void nudge();
 
     base::task_group& owner_;
     reconciler reconcile_;
+    panic_listener told_;
     controller_core core_;
     asio::steady_timer timer_;
     std::vector<std::unique_ptr<worker>> workers_;

@@ -49,11 +49,28 @@ bool controller_core::ready() const {
 }
 
 std::optional<controller_core::run> controller_core::start(moment now) {
-    if (!ready()) return std::nullopt;
-    const slot s = *queue_.take();
-    metrics_.waited.observe(now - added_at_[s]);
-    running_.push_back({s, now});
-    return run{s, keys_.at(s), retries_.failures(s)};
+    while (ready()) {
+        const slot s = *queue_.take();
+        if (parked(s, now)) {
+            static_cast<void>(queue_.done(s));
+            delays_.add(s, panics_.at(s).parked_until);
+            continue;
+        }
+        metrics_.waited.observe(now - added_at_[s]);
+        running_.push_back({s, now});
+        return run{s, keys_.at(s), retries_.failures(s)};
+    }
+    return std::nullopt;
+}
+
+void controller_core::note_panic(slot s, moment now) {
+    panics& all = panics_[s];
+    if (++all.count >= panics_max) all.parked_until = now + parking;
+}
+
+bool controller_core::parked(slot s, moment now) const {
+    const auto found = panics_.find(s);
+    return found != panics_.end() && now < found->second.parked_until;
 }
 
 void controller_core::finish(slot id, outcome how, moment now) {
@@ -64,6 +81,7 @@ void controller_core::finish(slot id, outcome how, moment now) {
     running_.pop_back();
 
     std::chrono::nanoseconds delay{0};
+    if (how.kind != outcome::what::panicked) panics_.erase(id);
     switch (how.kind) {
         case outcome::what::done:
             ++metrics_.done;
@@ -78,6 +96,13 @@ void controller_core::finish(slot id, outcome how, moment now) {
             ++metrics_.errors;
             ++metrics_.retries;
             delay = std::min(retries_.failed(id, now, how.passing), std::max(how.after, limits_.retry.first));
+            break;
+        case outcome::what::panicked:
+            ++metrics_.errors;
+            ++metrics_.retries;
+            ++metrics_.panics;
+            note_panic(id, now);
+            delay = std::max(retries_.failed(id, now), panics_.at(id).parked_until - now);
             break;
     }
     if (queue_.done(id)) {

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -18,7 +19,7 @@ inline constexpr unsigned in_flight_default = 32;  // where the configuration na
 
 // How one run ended. A key that is not requeued is forgotten until it is added again.
 struct outcome {
-    enum class what : std::uint8_t { done, again_after, failed };
+    enum class what : std::uint8_t { done, again_after, failed, panicked };
     what kind = what::done;
     std::chrono::nanoseconds after{0};
     bool passing = false;  // of a failure: not the key's own, see retry_policy
@@ -33,7 +34,13 @@ struct outcome {
     [[nodiscard]] static outcome failed_by(const base::error& why) {
         return failed(std::chrono::nanoseconds::max(), is_passing(why));
     }
+    // An exception: a mistake of ours, or no memory. Like a failure, but see panics_max.
+    [[nodiscard]] static outcome panicked() { return {what::panicked, std::chrono::nanoseconds::max()}; }
 };
+
+// A key whose runs end in so many exceptions in a row does not run for that long, whatever happens to it.
+inline constexpr unsigned panics_max = 5;
+inline constexpr std::chrono::nanoseconds parking = std::chrono::minutes(10);
 
 struct controller_limits {
     unsigned in_flight_max = in_flight_default;
@@ -83,6 +90,13 @@ class controller_core {
         slot id;
         moment since;
     };
+    // A slot that panicked too often in a row, and until when it is left alone.
+    struct panics {
+        unsigned count = 0;
+        moment parked_until{};
+    };
+    void note_panic(slot s, moment now);
+    [[nodiscard]] bool parked(slot s, moment now) const;
     void enqueue(slot s, work how, moment now);
     void drop_if_idle(slot s);
 
@@ -93,6 +107,7 @@ class controller_core {
     retry_limit retries_;
     std::vector<moment> added_at_;
     std::vector<running> running_;
+    std::map<slot, panics> panics_;  // empty but for mistakes of ours
     queue_metrics metrics_;
     bool draining_ = false;
 };

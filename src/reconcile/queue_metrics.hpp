@@ -35,6 +35,7 @@ struct queue_metrics {
     std::uint64_t done = 0;     // controller_runtime_reconcile_total by result …
     std::uint64_t requeued = 0;
     std::uint64_t errors = 0;
+    std::uint64_t panics = 0;   // controller_runtime_reconcile_panics_total; in `errors`, too
     duration_histogram waited;  // workqueue_queue_duration_seconds
     duration_histogram worked;  // workqueue_work_duration_seconds
 };

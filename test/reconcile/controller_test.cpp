@@ -6,7 +6,10 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <map>
+#include <new>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "base/random.hpp"
@@ -72,6 +75,50 @@ TEST(controller_core, a_failed_key_comes_back_when_it_has_to_however_often_it_fa
     // At once would be for ever.
     core.finish(core.start(now)->id, outcome::failed(0s), now);
     EXPECT_EQ(core.next_due(), now + retry_policy{}.first);
+}
+
+TEST(controller_core, a_key_that_panics_again_and_again_is_parked_whatever_happens_to_it) {
+    controller_core core;
+    moment now{1s};
+    core.add(job(1), work::fresh, now);
+    for (unsigned n = 0; n < panics_max; ++n) {
+        const auto run = core.start(now);
+        ASSERT_TRUE(run) << n;
+        core.add(job(1), work::fresh, now);  // while it runs
+        core.finish(run->id, outcome::panicked(), now);
+    }
+    EXPECT_EQ(core.start(now), std::nullopt);
+    core.add(job(1), work::fresh, now + 1min);
+    core.add(job(2), work::fresh, now + 1min);
+    EXPECT_EQ(core.start(now + 1min)->what, job(2)) << "others go on";
+    EXPECT_EQ(core.start(now + 1min), std::nullopt);
+    EXPECT_EQ(core.next_due(), now + parking);
+    now += parking;
+    core.tick(now);
+    const auto again = core.start(now);
+    ASSERT_TRUE(again);
+    core.finish(again->id, outcome::panicked(), now);
+    core.add(job(1), work::fresh, now);
+    EXPECT_EQ(core.start(now), std::nullopt) << "the next mistake parks it again";
+    core.tick(now + parking);
+    core.finish(core.start(now + parking)->id, outcome::done(), now + parking);
+    core.add(job(1), work::fresh, now + parking);
+    EXPECT_TRUE(core.start(now + parking));
+    EXPECT_EQ(core.metrics().panics, panics_max + 1);
+    EXPECT_EQ(core.metrics().errors, panics_max + 1);
+}
+
+TEST(controller_core, only_panics_in_a_row_count) {
+    controller_core core;
+    moment now{1s};
+    core.add(job(1), work::fresh, now);
+    for (unsigned n = 0; n < 4 * panics_max; ++n) {
+        core.tick(now);
+        const auto run = core.start(now);
+        ASSERT_TRUE(run) << n;
+        core.finish(run->id, n % panics_max == 0 ? outcome::failed() : outcome::panicked(), now);
+        now = *core.next_due();
+    }
 }
 
 TEST(controller_core, an_event_does_not_wait_for_a_timer) {
@@ -145,11 +192,12 @@ TEST(controller_core, loses_nothing_under_chance) {
                 }
             } else if (!running.empty()) {
                 const auto it = std::next(running.begin(), static_cast<long>(random.next() % running.size()));
-                const auto how = random.next() % 4;
+                const auto how = random.next() % 5;
+                if (how == 4) core.finish(it->second, outcome::panicked(), now);
                 if (how == 0) core.finish(it->second, outcome::failed(), now);
                 if (how == 1) core.finish(it->second, outcome::again_after(std::chrono::milliseconds(n)), now);
-                if (how >= 2) core.finish(it->second, outcome::done(), now);
-                if (how < 2) owed[it->first] = 1;
+                if (how == 2 || how == 3) core.finish(it->second, outcome::done(), now);
+                if (how < 2 || how == 4) owed[it->first] = 1;
                 running.erase(it);
             }
             ASSERT_LE(core.in_flight(), 4U);
@@ -230,6 +278,47 @@ awaitable<void> drive(asio::io_context* loop) {
 TEST(controller, runs_many_at_once_and_repeats_failures) {
     asio::io_context loop;
     test::run(loop, drive(&loop));
+}
+
+awaitable<outcome> throwing(lab* l, key k) {
+    co_await asio::post(co_await asio::this_coro::executor, use_tuple);
+    ++l->runs[k.name];
+    if (k.name == 1) throw std::logic_error("one");
+    if (k.name == 2) throw std::bad_alloc();
+    co_return outcome::done();
+}
+
+awaitable<outcome> throws_or_not(lab* l, key k) {
+    if (k.name == 3) throw std::runtime_error("before it waits");
+    return throwing(l, k);
+}
+
+awaitable<void> drive_mistakes(asio::io_context* loop) {
+    lab l(loop->get_executor());
+    std::set<std::string> told;
+    controller c(
+        l.group, [&l](key k, unsigned) { return throws_or_not(&l, k); }, controller_limits{.in_flight_max = 2}, nullptr,
+        [&told](key k, std::string_view what) { told.insert(std::to_string(k.name) + " " + std::string(what)); });
+    c.start();
+    for (std::uint32_t n = 1; n <= 10; ++n) c.add(job(n), work::fresh);
+    asio::steady_timer timer(*loop);
+    while (c.core().depth() != 0 || c.core().in_flight() != 0 || c.core().metrics().panics < 3 * panics_max) {
+        timer.expires_after(1ms);
+        co_await timer.async_wait(use_tuple);
+    }
+    EXPECT_EQ(l.runs.size(), 9U);
+    EXPECT_EQ(l.runs[1], static_cast<int>(panics_max));
+    EXPECT_EQ(l.runs[10], 1);
+    EXPECT_EQ(told, (std::set<std::string>{"1 one", "2 std::bad_alloc", "3 before it waits"}));
+    EXPECT_EQ(c.core().delayed(), 3U) << "they are parked";
+    c.close();
+    l.group.cancel();
+    co_await l.group.join();
+}
+
+TEST(controller, an_exception_ends_its_run_alone) {
+    asio::io_context loop;
+    test::run(loop, drive_mistakes(&loop));
 }
 
 awaitable<outcome> never(lab* l, key k) {
