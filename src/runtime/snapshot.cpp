@@ -6,6 +6,7 @@
 
 #include "api/decode.hpp"
 #include "api/meta.hpp"
+#include "api/snapshot_hash.hpp"
 #include "api/yaml.hpp"
 
 namespace cotrain::runtime {
@@ -27,11 +28,13 @@ std::string quoted(std::string_view group, std::string_view kind, std::string_vi
 object make_snapshot(api::arena& memory, const api::train_job& job, const compiled_runtime& runtime) {
     const std::string name = child_name(job, names::snapshot_suffix);
     api::editor map = new_child(memory, names::config_map, name, job);
+    map.set("immutable", true);
     map.set("data", runtime.snapshot_data());
     return finish(names::config_map, name, map);
 }
 
-base::result<std::shared_ptr<const compiled_runtime>> read_snapshot(const api::train_job& job, api::ref config_map) {
+base::result<std::shared_ptr<const compiled_runtime>> read_snapshot(const api::train_job& job, api::ref config_map,
+                                                                    std::string_view recorded) {
     api::decoding outcome("ConfigMap");
     const api::object_meta meta = api::decode_meta(api::place(outcome, config_map));
     if (!outcome.ok()) return outcome.fail();
@@ -42,6 +45,15 @@ base::result<std::shared_ptr<const compiled_runtime>> read_snapshot(const api::t
     const api::ref text = config_map.get({"data", names::snapshot_key});
     if (!text.is_string())
         return invalid("ConfigMap " + name + " has no key \"" + std::string(names::snapshot_key) + "\"");
+    if (recorded.empty()) recorded = job.document.get({"status", names::snapshot_hash_member}).as_string();
+    if (!recorded.empty() && api::snapshot_hash(text.text()) != recorded) {
+        base::error e = invalid("ConfigMap " + name +
+                                " is not as it was when it was recorded in the TrainJob's status: delete it, and it is "
+                                "made anew from the runtime")
+                            .error();
+        e.reason = "SnapshotChanged";
+        return base::fail(std::move(e));
+    }
 
     api::arena memory(api::plan_bytes_max);
     // We write no aliases, and a few bytes of them can stand for millions.

@@ -15,8 +15,10 @@ namespace cotrain::runtime {
 [[nodiscard]] object make_snapshot(api::arena& memory, const api::train_job& job, const compiled_runtime& runtime);
 
 // The runtime in the job's snapshot. One that belongs to another object, cannot be read or holds another runtime
-// than the job refers to is an error.
+// than the job refers to is an error; so is, before anything of it is read, one that has not the hash that was recorded
+// of it: `recorded`, or else what the status in the job's document says, if anything.
 [[nodiscard]] base::result<std::shared_ptr<const compiled_runtime>> read_snapshot(const api::train_job& job,
-                                                                                  api::ref config_map);
+                                                                                  api::ref config_map,
+                                                                                  std::string_view recorded = {});
 
 }  // namespace cotrain::runtime

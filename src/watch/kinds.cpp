@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "api/snapshot_hash.hpp"
+
 namespace cotrain::watch {
 
 namespace {
@@ -81,6 +83,7 @@ void train_job_reader::clear() {
     suspend = false;
     active_deadline_seconds = 0;
     ttl_seconds = -1;
+    snapshot_hash = {};
     status.conditions.clear();
     status.jobs.clear();
 }
@@ -127,6 +130,8 @@ void train_job_reader::read_status(json_cursor& in) {
             read_list(in, status, read_condition);
         else if (name == "jobsStatus")
             read_list(in, status, read_counts);
+        else if (name == api::names::snapshot_hash_member)
+            snapshot_hash = in.text();
         else
             in.skip();
     }

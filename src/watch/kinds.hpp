@@ -50,6 +50,7 @@ class train_job_reader final : public part_reader {
     bool suspend = false;
     std::int64_t active_deadline_seconds = 0;  // 0: none
     std::int64_t ttl_seconds = -1;             // spec.ttlSecondsAfterFinished; -1: none
+    json_text snapshot_hash{};                 // status.runtimeSnapshotHash
     status_lists status;
 
     void clear() override;

@@ -38,6 +38,7 @@ prints prints_of(const projection& p) {
     if (p.status == nullptr) return out;
     out.counts = counts_print(*p.status);
     out.status = hash_bytes(p.terminal_state, out.counts);
+    out.status = hash_bytes(p.snapshot_hash, out.status);
     for (const condition_view& c : p.status->conditions) {
         for (const json_text& part : {c.type, c.reason, c.message, c.last_transition_time})
             out.status = hash_bytes(part.raw, out.status);
@@ -92,7 +93,8 @@ object_body::pointer object_body::make(text_table& texts, const projection& p) {
         conditions.push_back(kept);
     }
     const std::size_t lists = conditions.size() * sizeof(stored_condition) + status.jobs.size() * sizeof(stored_counts);
-    const std::size_t whole = sizeof(object_body) + lists + p.spec.size() + p.extra.size() + messages.size();
+    const std::size_t whole =
+        sizeof(object_body) + lists + p.spec.size() + p.extra.size() + messages.size() + p.snapshot_hash.size();
     pointer body(::new (::operator new(whole)) object_body());
     body->generation = p.generation;
     body->deadline_seconds = p.deadline_seconds;
@@ -101,6 +103,7 @@ object_body::pointer object_body::make(text_table& texts, const projection& p) {
     body->spec_bytes_ = static_cast<std::uint32_t>(p.spec.size());
     body->extra_bytes_ = static_cast<std::uint32_t>(p.extra.size());
     body->message_bytes_ = static_cast<std::uint32_t>(messages.size());
+    body->hash_bytes_ = static_cast<std::uint32_t>(p.snapshot_hash.size());
     body->conditions_ = static_cast<std::uint16_t>(conditions.size());
     body->counts_ = static_cast<std::uint16_t>(status.jobs.size());
 
@@ -114,7 +117,7 @@ object_body::pointer object_body::make(text_table& texts, const projection& p) {
             texts.intern(job.name.value(scratch)), job.ready, job.succeeded, job.failed, job.active, job.suspended};
         out += sizeof(stored_counts);
     }
-    for (const std::string_view part : {p.spec, p.extra, std::string_view(messages)}) {
+    for (const std::string_view part : {p.spec, p.extra, std::string_view(messages), p.snapshot_hash}) {
         std::copy(part.begin(), part.end(), out);
         out += part.size();
     }
@@ -150,9 +153,13 @@ std::string_view object_body::message(const stored_condition& c) const {
     return {text() + spec_bytes_ + extra_bytes_ + c.message_at, c.message_bytes};
 }
 
+std::string_view object_body::snapshot_hash() const {
+    return {text() + spec_bytes_ + extra_bytes_ + message_bytes_, hash_bytes_};
+}
+
 std::size_t object_body::bytes() const {
     return static_cast<std::size_t>(text() - reinterpret_cast<const char*>(this)) + spec_bytes_ + extra_bytes_ +
-           message_bytes_;
+           message_bytes_ + hash_bytes_;
 }
 
 }  // namespace cotrain::watch

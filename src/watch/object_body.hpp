@@ -46,6 +46,7 @@ struct projection {
     std::string_view extra{};           // likewise: what else of metadata the kind needs
     std::string_view managed_by{};      // TrainJob
     std::string_view terminal_state{};  // JobSet
+    std::string_view snapshot_hash{};   // TrainJob: of the runtime snapshot that was recorded for it
     const status_lists* status = nullptr;
     std::int64_t generation = 0;
     std::int64_t deadline_seconds = 0;
@@ -78,6 +79,7 @@ class object_body {
     [[nodiscard]] std::string_view message(const stored_condition& c) const;
     [[nodiscard]] std::string_view spec() const;
     [[nodiscard]] std::string_view extra() const;
+    [[nodiscard]] std::string_view snapshot_hash() const;
     [[nodiscard]] std::size_t bytes() const;
 
     std::uint64_t spec_print = 0;
@@ -96,6 +98,7 @@ class object_body {
     std::uint32_t spec_bytes_ = 0;
     std::uint32_t extra_bytes_ = 0;
     std::uint32_t message_bytes_ = 0;
+    std::uint32_t hash_bytes_ = 0;
     std::uint16_t conditions_ = 0;
     std::uint16_t counts_ = 0;
 };

@@ -74,6 +74,7 @@ const projection& projector::train_job(const object_view& object, const train_jo
     out_.deadline_seconds = parts.active_deadline_seconds;
     out_.ttl_seconds = parts.ttl_seconds;
     out_.suspend = parts.suspend;
+    out_.snapshot_hash = parts.snapshot_hash.raw;
     out_.status = &parts.status;
     find_outcome(parts.status);
     out_.collapse = (out_.complete || out_.failed) && parts.ttl_seconds < 0;

@@ -306,6 +306,7 @@ awaitable<editor> live_case::snapshot(api::arena* memory, std::map<std::string, 
             const std::string label = std::string(k.label) + ":" + recorded(name);
             out.set(label, normal.object(document));
             (*owned)[label] = owned_by_trainer(document);
+            if (k.of.kind == "ConfigMap") (*owned)[label].erase("immutable");  // difference 33: the runtime snapshot
         }
     }
     const auto answer = co_await stage_.api->list(events, ns_);

@@ -125,6 +125,8 @@ type_builder train_job_status() {
                       {"conditions", conditions(),
                        "Suspended, Complete and Failed; ResourcesReady while children cannot be made."},
                       {"jobsStatus", jobs_status(), "State of the replicated jobs."},
+                      {"runtimeSnapshotHash", text().size({}, 64),
+                       "SHA-256 of the runtime in the job's snapshot; a snapshot that has another one is not used."},
                       {"trainerStatus", trainer_status(),
                        "What the training reports of itself, with feature gate TrainJobStatus."},
                   })

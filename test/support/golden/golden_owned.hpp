@@ -19,6 +19,8 @@ class ownership {
         std::set<std::string> out;
         for (const auto& m : applied.members()) {
             if (m.key() == "apiVersion" || m.key() == "kind") continue;
+            // Difference 33: the runtime snapshot.
+            if (m.key() == "immutable" && applied.get("kind").as_string() == "ConfigMap") continue;
             if (m.key() != "metadata") {
                 walk(std::string(m.key()), m.key(), m.value, out);
                 continue;
