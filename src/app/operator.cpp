@@ -122,23 +122,45 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       lookup_(api, cluster_),
       signals_(loop),
       patience_(loop) {
+    const auto told = [this](std::string_view controller) {
+        return [this, controller](reconcile::key k, std::string_view what) { tell_panic(controller, k, what); };
+    };
     job_controller_ = std::make_unique<reconcile::controller>(
         working_, [this](reconcile::key k, unsigned failures) { return jobs_.reconcile(k, failures); },
-        limits(config_.concurrency.train_job), &holder_);
+        limits(config_.concurrency.train_job), &holder_, told("trainjob"));
     const auto tend_runtime = [this](reconcile::key k, unsigned failures) { return runtimes_.reconcile(k, failures); };
     runtime_controller_ = std::make_unique<reconcile::controller>(
-        working_, tend_runtime, limits(config_.concurrency.training_runtime), &holder_);
+        working_, tend_runtime, limits(config_.concurrency.training_runtime), &holder_, told("runtime"));
     cluster_runtime_controller_ = std::make_unique<reconcile::controller>(
-        working_, tend_runtime, limits(config_.concurrency.cluster_training_runtime), &holder_);
+        working_, tend_runtime, limits(config_.concurrency.cluster_training_runtime), &holder_, told("runtime"));
     relay_.to = &wakes_;
-    cluster_.follow([this](kind k) {
-        const watch::informer* const of = informers_->of(k);
-        return of == nullptr ? 0 : number(of->resource_version());
-    });
+    cluster_.follow(
+        [this](kind k) {
+            const watch::informer* const of = informers_->of(k);
+            return of == nullptr ? 0 : number(of->resource_version());
+        },
+        [this](kind k) { return doubt_about(k); },
+        [this](kind k) {
+            const watch::informer* const of = informers_->of(k);
+            return of == nullptr || of->following();
+        });
     cluster_.on_want([this](kind k) { informers_->want(k); });
 }
 
 operator_process::~operator_process() = default;
+
+void operator_process::tell_panic(std::string_view controller, reconcile::key k, std::string_view what) {
+    const auto [ns, name] = reconcile::split_key(texts_.view(k.name));
+    log_.error("a reconcile ended in an exception, which is a mistake of the operator",
+               {{"controller", controller}, {"namespace", ns}, {"name", name}, {"error", what}});
+}
+
+// A kind that the server does not know has no objects; one that is not watched is asked for where it matters.
+std::string operator_process::doubt_about(kind k) const {
+    const watch::informer* const of = informers_->of(k);
+    if (of == nullptr || of->missing() || of->trusted()) return {};
+    return of->last_error().empty() ? "its first list has not come in yet" : of->last_error();
+}
 
 bool operator_process::leading() const {
     return working_now_ && !stopping_ && (leader_ == nullptr || leader_->leading());

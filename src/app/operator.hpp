@@ -112,6 +112,8 @@ class operator_process {
     [[nodiscard]] reconcile::controller& controller_of(reconcile::key runtime);
     [[nodiscard]] reconcile::surroundings make_surroundings();
     [[nodiscard]] reconcile::cluster::stores stores();
+    [[nodiscard]] std::string doubt_about(watch::kind k) const;
+    void tell_panic(std::string_view controller, reconcile::key k, std::string_view what);
 
     asio::io_context& loop_;
     kube::client& api_;

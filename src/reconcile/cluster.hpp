@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/names.hpp"
 #include "base/log.hpp"
@@ -24,6 +26,9 @@ class cluster {
     // The resourceVersion up to which events of a kind came in; 0 where that is not known.
     using progress = std::function<std::uint64_t(watch::kind)>;
 
+    // Why what the store of a kind shows is nothing to act upon; empty where it is.
+    using doubts = std::function<std::string(watch::kind)>;
+
     using stores = std::array<watch::object_store*, watch::kinds>;
 
     cluster(watch::text_table& texts, const stores& all, base::logger& log);
@@ -37,13 +42,22 @@ class cluster {
         return *stores_[static_cast<std::size_t>(k)];
     }
     [[nodiscard]] const watch::object_record* find(watch::kind k, std::string_view ns, std::string_view name) const;
-    void follow(progress of) { progress_ = std::move(of); }
     // Whom want() tells.
     void on_want(std::function<void(watch::kind)> tell) { wanted_ = std::move(tell); }
     // An object of the kind is to be made: the API server may know the kind by now.
     void want(watch::kind k) const {
         if (wanted_) wanted_(k);
     }
+    // Whether changes of a kind come in at present.
+    using liveness = std::function<bool(watch::kind)>;
+
+    void follow(progress of, doubts about = {}, liveness comes = {}) {
+        progress_ = std::move(of);
+        doubts_ = std::move(about);
+        comes_ = std::move(comes);
+    }
+    [[nodiscard]] bool following(watch::kind k) const { return !comes_ || comes_(k); }
+    [[nodiscard]] std::string doubt(watch::kind k) const { return doubts_ ? doubts_(k) : std::string(); }
 
     // Nothing more is wanted of the JobSet of a finished job that has its last counts: its record is enough.
     void settle(watch::text_id job);
@@ -72,6 +86,8 @@ class cluster {
     std::array<std::unique_ptr<watch::intake>, watch::kinds> intakes_;
     progress progress_;
     std::function<void(watch::kind)> wanted_;
+    doubts doubts_;
+    liveness comes_;
 };
 
 }  // namespace cotrain::reconcile

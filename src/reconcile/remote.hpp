@@ -24,8 +24,9 @@ class remote {
     // Whether writes go through now.
     [[nodiscard]] virtual bool leading() const = 0;
     [[nodiscard]] virtual awaitable<base::result<std::string>> get(target at) = 0;
-    // Server-side apply as `trainer`, forced.
-    [[nodiscard]] virtual awaitable<base::result<std::string>> apply(target at, std::string body) = 0;
+    // Server-side apply as `trainer`. With a uid forced, to that very object; without one it makes the object, and
+    // never touches one that is there: `is_another()` tells such refusals.
+    [[nodiscard]] virtual awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) = 0;
     [[nodiscard]] virtual awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource,
                                                                            std::string body) = 0;
     // This very object; one that is gone already counts as removed. With a version, only as it was then: 409 else.
@@ -34,5 +35,9 @@ class remote {
         return remove(std::move(at), std::move(uid), 0);
     }
 };
+
+// Whether an apply was refused because of what is there: an object where none was expected, none or another one where
+// one was.
+[[nodiscard]] bool is_another(const base::error& refusal);
 
 }  // namespace cotrain::reconcile

@@ -33,7 +33,9 @@ struct trainjob_reconciler::attempt {
     bool settled = false;                                // nothing is left to apply, so only the status is looked at
     bool applied_set = false;
     bool made_set = false;  // there was no JobSet before
+    bool hash_now = false;  // the snapshot's hash is to be recorded even if nothing else is
     bool lifecycle = false;
+    bool panicked = false;  // an exception ended what was to be made
 
     [[nodiscard]] target at(const api::resource_type& type, std::string_view name) const {
         return {&type, std::string(job.meta.ns), std::string(name)};

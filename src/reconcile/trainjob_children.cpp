@@ -1,5 +1,11 @@
 // Planning a job's children and applying those that are not there as planned.
+#include <algorithm>
+#include <boost/system/system_error.hpp>
+#include <exception>
+
 #include "api/json.hpp"
+#include "api/snapshot_hash.hpp"
+#include "base/json_text.hpp"
 #include "reconcile/trainjob_attempt.hpp"
 #include "reconcile/trainjob_templates.hpp"
 #include "runtime/guards.hpp"
@@ -15,36 +21,85 @@ std::unexpected<base::error> gone() {
     return base::fail(base::make_error(base::errc::canceled, base::retry::never, "the TrainJob is gone"));
 }
 
+std::unexpected<base::error> panic(std::string_view what) {
+    base::error e = base::make_error(base::errc::internal, base::retry::later,
+                                     "a mistake of the operator, please report it: " + std::string(what));
+    e.reason = "InternalError";
+    return base::fail(std::move(e));
+}
+
+// What the store says of a kind cannot be relied upon, so nothing of it is made or changed.
+std::unexpected<base::error> stale(const runtime::object& object, std::string_view doubt) {
+    std::string message(object.type->kind);
+    message.append(" ").append(object.name).append(" is not applied while the operator does not see what is there: ");
+    base::error e = base::make_error(base::errc::lost, base::retry::later, message.append(doubt));
+    e.reason = "CacheNotSynced";
+    return base::fail(std::move(e));
+}
+
 }  // namespace
+
+// An exception is told in the job's status like any failure. What is applied by then stays, as after any failure.
+awaitable<base::result<>> trainjob_reconciler::make_children_contained(attempt* a) {
+    try {
+        co_return co_await make_children(a);
+    } catch (const boost::system::system_error& e) {
+        if (e.code() == asio::error::operation_aborted) throw;  // we are asked to stop
+        a->panicked = true;
+        co_return panic(e.what());
+    } catch (const std::exception& e) {
+        a->panicked = true;
+        co_return panic(e.what());
+    }
+}
 
 awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     if (!must_plan(*a)) co_return base::result<>{};
-    if (had_set(*a) || a->job.meta.deleting()) {
+    const bool old = had_children(*a);
+    const bool asked = (old && !a->set) || a->job.meta.deleting();
+    if (asked) {
         const auto wanted = co_await wants_children_still(a);
         if (!wanted) co_return base::fail(wanted.error());
         if (!*wanted) co_return base::result<>{};
     }
-    if (auto found = co_await find_runtime(a); !found) co_return found;
+    if (auto found = co_await find_runtime(a); !found) {
+        co_await stop_anyway(a);
+        co_return found;
+    }
     a->outdated = set_went(*a);
     if (a->outdated) co_return base::result<>{};
     auto steps = plan(*a);
     if (!steps) co_return base::fail(std::move(steps.error()));
     diff(*a, *steps);
+    if (old && !asked && makes_any(*a, *steps)) {
+        const auto wanted = co_await wants_children_still(a);
+        if (!wanted) co_return base::fail(wanted.error());
+        if (!*wanted) co_return base::result<>{};
+    }
     for (step& s : *steps) {
         if (s.so) continue;
         if (!is_there(*a)) co_return gone();
         a->outdated = set_went(*a);
         if (a->outdated) co_return base::result<>{};
-        if (auto done = co_await apply(a, std::move(s)); !done) co_return done;
+        if (auto done = co_await apply(a, std::move(s)); !done || a->outdated) co_return done;
     }
     co_return base::result<>{};
 }
 
-// There is no JobSet, but a snapshot, which is made right before it.
-bool trainjob_reconciler::had_set(const attempt& a) const {
+// Whether children may have been made for the job before: one that is missing may have gone with it. A new job's have
+// not, unless its own end may have been missed.
+bool trainjob_reconciler::had_children(const attempt& a) const {
+    const job_memory& memory = memories_.at(a.key);
+    if (memory.known || !a.job.status.jobs.empty() || !recorded_hash(a).empty()) return true;
+    if (!all_.following(watch::kind::train_job)) return true;
     const auto* const snapshot =
         all_.find(watch::kind::config_map, a.job.meta.ns, runtime::child_name(a.job, names::snapshot_suffix));
-    return !a.set && snapshot != nullptr && snapshot->owner == memories_.at(a.key).job;
+    return snapshot != nullptr && snapshot->owner == memory.job;
+}
+
+// Whether one of the steps is to make an object.
+bool trainjob_reconciler::makes_any(const attempt& a, const std::vector<step>& steps) const {
+    return std::ranges::any_of(steps, [&](const step& s) { return !s.so && uid_of(a, s.object).empty(); });
 }
 
 // Its JobSet went while a request was under way: it may have ended, which the next run finds out.
@@ -81,14 +136,43 @@ awaitable<base::result<>> trainjob_reconciler::find_runtime(attempt* a) {
     if (!answer && answer.error().http_status == 404) all_.drop(watch::kind::config_map, a->job.meta.ns, name);
     if (!answer) co_return base::fail(answer.error());
     const std::uint64_t version = all_.note(watch::kind::config_map, *answer);
-    auto read = runtimes_.from_snapshot(a->job, *answer);
+    const std::string recorded = recorded_hash(*a);
+    auto read = runtimes_.from_snapshot(a->job, *answer, recorded);
     if (!read) co_return base::fail(std::move(read.error()));
-    a->runtime = std::move(*read);
+    a->runtime = std::move(read->runtime);
     if (const auto m = memories_.find(a->key); m != memories_.end()) {
         m->second.runtime = a->runtime;
         m->second.runtime_version = version;
+        // Another controller's, or ours whose hash was not written down any more: it counts as it was found.
+        if (recorded.empty()) m->second.snapshot_hash = std::move(read->hash);
+        a->hash_now = a->hash_now || recorded.empty();
     }
     co_return base::result<>{};
+}
+
+// A job stops whatever became of its snapshot: others may wait for what it holds. The failure is told all the same.
+awaitable<void> trainjob_reconciler::stop_anyway(attempt* a) {
+    const job_records seen = find_records(all_, a->key);
+    if (!a->job.spec.suspend || seen.job == nullptr || !seen.owns_set()) co_return;
+    if (seen.set->suspend || seen.set->terminal() || seen.set->deleting) co_return;
+    std::string body = R"({"metadata":{"uid":)";
+    base::append_json_string(body, watch::to_text(all_.texts(), seen.set->id));
+    body += R"(},"spec":{"suspend":true}})";
+    const auto answer = co_await api_.merge_patch(a->at(names::job_set, a->job.meta.name), {}, std::move(body));
+    if (answer) {
+        all_.note(watch::kind::job_set, *answer);
+        co_return;
+    }
+    log_.warn("a JobSet whose TrainJob is suspended could not be suspended",
+              {{"namespace", a->job.meta.ns}, {"name", a->job.meta.name}, {"error", answer.error().message}});
+}
+
+// What the snapshot has to be like: as it was made or found, for good.
+std::string trainjob_reconciler::recorded_hash(const attempt& a) const {
+    const auto m = memories_.find(a.key);
+    if (m != memories_.end() && !m->second.snapshot_hash.empty()) return m->second.snapshot_hash;
+    const job_records seen = find_records(all_, a.key);
+    return seen.body == nullptr ? std::string() : std::string(seen.body->snapshot_hash());
 }
 
 base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(attempt& a) {
@@ -116,11 +200,21 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
     return steps;
 }
 
+// Each apply says which object it means: the one that the store has, or none.
 awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, step what) {
     runtime::object& object = what.object;
+    if (const std::string doubt = all_.doubt(kind_of(*object.type)); !doubt.empty()) {
+        doubted_.set(static_cast<std::size_t>(kind_of(*object.type)));
+        co_return stale(object, doubt);
+    }
+    // One that came since the plan was made may be anybody's.
+    if (is_foreign(*a, object)) co_return runtime::foreign_child(*object.type, object.name);
+    const std::string uid = uid_of(*a, object);
     const auto begun = stage_timer::clock::now();
-    auto answer = co_await api_.apply(a->at(*object.type, object.name), object.json);
+    auto answer = co_await api_.apply(a->at(*object.type, object.name), object.json, uid);
     timings_[static_cast<std::size_t>(stage::apply)].observe(stage_timer::clock::now() - begun);
+    if (!answer && is_another(answer.error()))
+        co_return co_await judge_other(a, &object, uid, std::move(answer.error()));
     constexpr int invalid = 422;
     if (!answer && answer.error().http_status == invalid && object.type == &names::job_set && a->set) {
         answer = co_await keep_templates(a, &object, std::move(answer.error()));
@@ -140,6 +234,48 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, step what) {
     co_return base::result<>{};
 }
 
+bool trainjob_reconciler::is_foreign(const attempt& a, const runtime::object& object) const {
+    const watch::object_record* const known = all_.find(kind_of(*object.type), a.job.meta.ns, object.name);
+    const auto memory = memories_.find(a.key);
+    return known != nullptr && (memory == memories_.end() || known->owner != memory->second.job);
+}
+
+// Of the object that the store has; empty if it has none.
+std::string trainjob_reconciler::uid_of(const attempt& a, const runtime::object& object) const {
+    const watch::object_record* const known = all_.find(kind_of(*object.type), a.job.meta.ns, object.name);
+    return known == nullptr ? std::string() : watch::to_text(all_.texts(), known->id);
+}
+
+// An object as the API server has it. A Secret is not read, but patched with nothing, which answers the same: to read
+// Secrets is no right that the operator should have.
+awaitable<base::result<std::string>> trainjob_reconciler::look_up(target at) {
+    if (at.type == &names::secret) return api_.merge_patch(std::move(at), {}, "{}");
+    return api_.get(std::move(at));
+}
+
+// What is there is not what the store has: nothing is forced over it. Ours, or gone: the run begins again. Somebody
+// else's: it stays as it is.
+awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const runtime::object* wanted, std::string meant,
+                                                           base::error why) {
+    const api::resource_type& type = *wanted->type;
+    const bool is_file = type.kind == names::config_map.kind || type.kind == names::secret.kind;
+    const auto answer = co_await look_up(a->at(type, wanted->name));
+    if (!answer && answer.error().http_status != 404) co_return base::fail(answer.error());
+    if (!answer) {
+        if (is_file) all_.drop(kind_of(type), a->job.meta.ns, wanted->name);  // of others their events tell
+        a->outdated = true;
+        co_return base::result<>{};
+    }
+    watch::object_view found;
+    if (auto read = watch::decode_object(*answer, found); !read) co_return base::fail(read.error());
+    all_.note(kind_of(type), *answer);
+    if (is_file) all_.restore(kind_of(type), *answer);  // one of a reopened job: no event tells of it again
+    if (!found.controller.uid.is(a->job.meta.uid)) co_return runtime::foreign_child(type, wanted->name);
+    if (found.uid.is(meant)) co_return base::fail(std::move(why));  // refused for another reason
+    a->outdated = true;
+    co_return base::result<>{};
+}
+
 // Its suspension must pass whatever its templates are: a JobSet of another controller would be stuck for good.
 awaitable<base::result<std::string>> trainjob_reconciler::keep_templates(attempt* a, const runtime::object* wanted,
                                                                          base::error why) {
@@ -147,7 +283,7 @@ awaitable<base::result<std::string>> trainjob_reconciler::keep_templates(attempt
     if (!found) co_return base::fail(std::move(why));
     const std::string kept = with_templates_of(wanted->json, *found);
     if (kept.empty()) co_return base::fail(std::move(why));
-    auto answer = co_await api_.apply(a->at(names::job_set, wanted->name), kept);
+    auto answer = co_await api_.apply(a->at(names::job_set, wanted->name), kept, uid_of(*a, *wanted));
     if (!answer || must_refuse_patch(a->job, *a->set)) co_return base::fail(std::move(why));
     tell(*a, event_type::warning, "JobSetKept",
          "JobSet " + wanted->name + " keeps the Pod templates that it was made with; a new one would have others");
@@ -164,6 +300,9 @@ void trainjob_reconciler::remember(attempt& a, const runtime::object& object, st
     if (object.name.ends_with(names::snapshot_suffix)) {
         memory.runtime = a.runtime;
         memory.runtime_version = version;
+        memory.snapshot_hash = api::snapshot_hash(a.runtime->snapshot_data().get(names::snapshot_key).as_string());
+        const job_records seen = find_records(all_, a.key);  // one that was deleted has been recorded
+        a.hash_now = seen.body != nullptr && !seen.body->snapshot_hash().empty();
     }
     if (of == watch::kind::config_map || of == watch::kind::secret) return;
     const auto& store = all_.store(of);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct job_memory {
     readiness pods = readiness::unseen;
     std::uint64_t runtime_version = 0;
     std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version
+    std::string snapshot_hash{};                                 // that the status does not have yet
     std::vector<child_memory> children{};
     moment last_repair{};
     std::uint16_t repairs = 0;

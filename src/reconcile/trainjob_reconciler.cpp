@@ -60,6 +60,12 @@ void trainjob_reconciler::reconsider(watch::text_id key) {
     known->second.settled = 0;
 }
 
+bool trainjob_reconciler::waited_for(watch::kind of) {
+    const bool waited = doubted_.test(static_cast<std::size_t>(of));
+    doubted_.reset(static_cast<std::size_t>(of));
+    return waited;
+}
+
 void trainjob_reconciler::forget(watch::text_id key) {
     memories_.erase(key);
     look_closer_.erase(key);
@@ -104,7 +110,7 @@ awaitable<outcome> trainjob_reconciler::work_on(watch::text_id key, unsigned fai
         if (a.unreadable) {
             made = base::fail(*a.unreadable);
         } else {
-            made = co_await make_children(&a);
+            made = co_await make_children_contained(&a);
         }
     }
     if (!made && made.error().code == base::errc::canceled) co_return outcome::done();
@@ -121,6 +127,7 @@ awaitable<outcome> trainjob_reconciler::work_on(watch::text_id key, unsigned fai
                                                                     {"name", a.job.meta.name},
                                                                     {"error", ended.error().message}});
     }
+    if (a.panicked) co_return outcome::panicked();
     if (!made || !ended) co_return failed(a, is_passing(made ? ended.error() : made.error()));
     if (a.applied_set && set_moved_on(all_, a.key)) a.pause = std::max<std::chrono::nanoseconds>(a.pause, news_pause);
     settle(a);
@@ -153,6 +160,7 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen) {
     a.lifecycle = with_.lifecycle_conditions;
     job_memory& memory = memories_[seen.key];
     if (memory.job != seen.job->id) memory = job_memory{.job = seen.job->id, .stirred = memory.stirred};
+    if (memory.snapshot_hash == seen.body->snapshot_hash()) memory.snapshot_hash = {};  // it is written down
     a.stirred = memory.stirred;
     a.settled = memory.settled != 0 && memory.settled == footprint(all_, seen);
     if (a.settled) {  // of the spec only what the record has is asked, and that it could be read is known

@@ -1,6 +1,7 @@
 // Brings about what a TrainJob asks for, and writes what became of it into its status.
 #pragma once
 
+#include <bitset>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -65,6 +66,9 @@ class trainjob_reconciler {
     // The job left the store.
     void forget(watch::text_id key);
 
+    // Whether something of that kind was not applied because its store could not be relied upon; forgets it.
+    [[nodiscard]] bool waited_for(watch::kind of);
+
     [[nodiscard]] const stage_histograms& timings() const { return timings_; }
     [[nodiscard]] const trainjob_counts& counts() const { return counts_; }
     [[nodiscard]] const readiness_times& waits() const { return waits_; }
@@ -92,6 +96,7 @@ class trainjob_reconciler {
     // trainjob_status.cpp: what is said of a run.
     [[nodiscard]] bool still_as_seen(attempt& a) const;
     [[nodiscard]] awaitable<base::result<>> write_status(attempt* a);
+    [[nodiscard]] api::ref with_hash(attempt& a, api::ref patch) const;
     [[nodiscard]] awaitable<base::result<>> refresh(watch::text_id key);
     void report(attempt& a, const base::error& why, unsigned failures);
     void tell_progress(const attempt& a);
@@ -101,12 +106,21 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<outcome> work_on(watch::text_id key, unsigned failures);
 
     // trainjob_children.cpp: planning and applying.
+    [[nodiscard]] awaitable<base::result<>> make_children_contained(attempt* a);
     [[nodiscard]] awaitable<base::result<>> make_children(attempt* a);
-    [[nodiscard]] bool had_set(const attempt& a) const;
+    [[nodiscard]] bool had_children(const attempt& a) const;
+    [[nodiscard]] bool makes_any(const attempt& a, const std::vector<step>& steps) const;
     [[nodiscard]] bool set_went(const attempt& a) const;
     [[nodiscard]] bool is_there(const attempt& a) const;
     [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
+    [[nodiscard]] awaitable<void> stop_anyway(attempt* a);
+    [[nodiscard]] std::string recorded_hash(const attempt& a) const;
     [[nodiscard]] awaitable<base::result<>> apply(attempt* a, step what);
+    [[nodiscard]] bool is_foreign(const attempt& a, const runtime::object& object) const;
+    [[nodiscard]] std::string uid_of(const attempt& a, const runtime::object& object) const;
+    [[nodiscard]] awaitable<base::result<std::string>> look_up(target at);
+    [[nodiscard]] awaitable<base::result<>> judge_other(attempt* a, const runtime::object* wanted, std::string meant,
+                                                        base::error why);
     [[nodiscard]] awaitable<base::result<std::string>> keep_templates(attempt* a, const runtime::object* wanted,
                                                                       base::error why);
     [[nodiscard]] awaitable<base::result<bool>> wants_children_still(attempt* a);
@@ -146,6 +160,7 @@ class trainjob_reconciler {
     stage_histograms timings_{};
     trainjob_counts counts_;
     readiness_times waits_;
+    std::bitset<watch::kinds> doubted_;
     missing_rights group_rights_;  // to delete PodGroups
     missing_rights job_rights_;    // likewise TrainJobs
 };

@@ -16,8 +16,7 @@ bool trainjob_reconciler::must_recall(const job_records& seen) const {
 }
 
 // How it ended and what it is made of is not in the stores any more: the API server knows. A Secret is wanted only
-// where the job goes on, and is not read, but patched with nothing, which answers the same: to read Secrets is no right
-// that the operator should have.
+// where the job goes on.
 awaitable<outcome> trainjob_reconciler::recall(watch::text_id key) {
     const auto parts = split_key(all_.texts().view(key));
     const std::string ns(parts.ns);
@@ -30,8 +29,7 @@ awaitable<outcome> trainjob_reconciler::recall(watch::text_id key) {
     for (const auto& [type, called] : wanted) {
         const bool secret = type == &names::secret;
         if (const job_records now = find_records(all_, key); secret && now.set != nullptr && now.set->terminal()) break;
-        const auto answer =
-            secret ? co_await api_.merge_patch({type, ns, called}, {}, "{}") : co_await api_.get({type, ns, called});
+        const auto answer = co_await look_up({type, ns, called});
         if (answer) {
             all_.restore(kind_of(*type), *answer);
         } else if (answer.error().http_status != 404) {

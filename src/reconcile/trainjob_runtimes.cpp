@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "api/json.hpp"
+#include "api/snapshot_hash.hpp"
 #include "api/time.hpp"
 #include "base/json_text.hpp"
 #include "reconcile/trainjob_records.hpp"
@@ -84,8 +85,9 @@ base::result<runtime_cache::compiled> runtime_cache::live(const api::train_job& 
     return made;
 }
 
-base::result<runtime_cache::compiled> runtime_cache::from_snapshot(const api::train_job& job,
-                                                                   std::string_view config_map) {
+base::result<runtime_cache::snapshot> runtime_cache::from_snapshot(const api::train_job& job,
+                                                                   std::string_view config_map,
+                                                                   std::string_view recorded) {
     api::arena memory;
     const auto document = api::parse_json(memory, config_map);
     if (!document) return base::fail(document.error());
@@ -93,16 +95,18 @@ base::result<runtime_cache::compiled> runtime_cache::from_snapshot(const api::tr
     const auto known = snapshots_.find(text);
     compiled same = known == snapshots_.end() ? nullptr : known->second.lock();
     // Whose it is and what it holds is checked for each job.
-    auto made = runtime::read_snapshot(job, *document);
+    auto made = runtime::read_snapshot(job, *document, recorded);
     if (!made) {
         base::error e = std::move(made.error());
-        e.reason = "InvalidSnapshot";
+        if (e.reason.empty()) e.reason = "InvalidSnapshot";
         return base::fail(std::move(e));
     }
-    if (same != nullptr) return same;
+    snapshot out{std::move(same), api::snapshot_hash(text)};
+    if (out.runtime != nullptr) return out;
+    out.runtime = std::move(*made);
     if (snapshots_.size() >= runtimes_kept) forget_dead();
-    snapshots_.insert_or_assign(text, *made);
-    return made;
+    snapshots_.insert_or_assign(text, out.runtime);
+    return out;
 }
 
 void runtime_cache::forget_dead() {

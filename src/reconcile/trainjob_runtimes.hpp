@@ -22,8 +22,14 @@ class runtime_cache {
 
     // The runtime that the job refers to, as it is now.
     [[nodiscard]] base::result<compiled> live(const api::train_job& job);
-    // The runtime in the job's snapshot, a ConfigMap as the API server sent it.
-    [[nodiscard]] base::result<compiled> from_snapshot(const api::train_job& job, std::string_view config_map);
+    struct snapshot {
+        compiled runtime;
+        std::string hash;
+    };
+    // The runtime in the job's snapshot, a ConfigMap as the API server sent it. `recorded`: the hash that it has to
+    // have; empty: none was recorded yet.
+    [[nodiscard]] base::result<snapshot> from_snapshot(const api::train_job& job, std::string_view config_map,
+                                                       std::string_view recorded);
 
     [[nodiscard]] std::size_t size() const { return live_.size(); }
 

@@ -4,6 +4,7 @@
 
 #include "api/edit.hpp"
 #include "api/json.hpp"
+#include "api/snapshot_hash.hpp"
 #include "reconcile/trainjob_attempt.hpp"
 
 namespace cotrain::reconcile {
@@ -55,12 +56,22 @@ awaitable<base::result<>> trainjob_reconciler::refresh(watch::text_id key) {
     co_return base::result<>{};
 }
 
+// The hash of a snapshot goes with the first status that is written anyway, so that it costs no request.
+api::ref trainjob_reconciler::with_hash(attempt& a, api::ref patch) const {
+    const auto known = memories_.find(a.key);
+    if (known == memories_.end() || known->second.snapshot_hash.empty() || (!patch && !a.hash_now)) return patch;
+    api::editor out = patch ? api::editor::of(a.memory, patch) : api::editor::object(a.memory);
+    out.ensure_object("status").set(api::word::lasting(names::snapshot_hash_member),
+                                    std::string_view(known->second.snapshot_hash));
+    return out;
+}
+
 awaitable<base::result<>> trainjob_reconciler::write_status(attempt* a) {
     std::string body;
     {
         const stage_timer timer(timings_, stage::status);
         a->next = framework_.trainjob_status(a->input(with_.wall()));
-        const api::ref patch = api::status_patch(a->memory, a->job.status, a->next.status);
+        const api::ref patch = with_hash(*a, api::status_patch(a->memory, a->job.status, a->next.status));
         if (patch) body = body_for(a->memory, patch, a->version);
     }
     if (body.empty()) co_return base::result<>{};

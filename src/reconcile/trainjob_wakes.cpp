@@ -31,10 +31,12 @@ void trainjob_wakes::missing(kind of) {
     gone_[static_cast<std::size_t>(of)] = true;
 }
 
-// A kind that comes back may be what jobs wait for, up to many minutes apart by now.
+// A kind that comes back, or could not be followed, may be what jobs wait for, up to many minutes apart by now.
 void trainjob_wakes::synced(kind of) {
     live_[static_cast<std::size_t>(of)] = true;
-    if (!std::exchange(gone_[static_cast<std::size_t>(of)], false) || !leads_) return;
+    const bool gone = std::exchange(gone_[static_cast<std::size_t>(of)], false);
+    const bool waited = jobs_.waited_for(of);
+    if ((!gone && !waited) || !leads_) return;
     all_.store(kind::train_job).for_each([&](watch::handle, const watch::object_record& r) {
         if (!r.troubled || r.terminal()) return;
         jobs_.reconsider(r.key);

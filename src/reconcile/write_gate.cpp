@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json_text.hpp"
 #include "reconcile/cluster.hpp"
 
 namespace cotrain::reconcile {
@@ -89,21 +90,45 @@ std::string yaml_safe(std::string json) {
     return out;
 }
 
+// A new object is sent in a version that no object ever has: etcd's first write makes version 2. The API server
+// compares it with what is there, and ignores it where nothing is. It keeps neither member as a field that we own.
+std::string with_precondition(std::string json, std::string_view uid) {
+    constexpr std::string_view metadata = R"("metadata":{)";
+    const std::size_t at = json.find(metadata);
+    if (at == std::string::npos) return {};
+    std::string member = uid.empty() ? R"("resourceVersion":"1")" : R"("uid":)";
+    if (!uid.empty()) base::append_json_string(member, uid);
+    const std::size_t begin = at + metadata.size();
+    if (json[begin] != '}') member += ',';
+    json.insert(begin, member);
+    return json;
+}
+
+bool is_another(const base::error& refusal) {
+    constexpr int conflict = 409;
+    constexpr int invalid = 422;
+    return refusal.http_status == conflict ||
+           (refusal.http_status == invalid && refusal.message.find("metadata.uid: Invalid") != std::string::npos);
+}
+
 awaitable<base::result<std::string>> write_gate::get(target at) {
     co_return body_of(co_await api_.get(resource_of(*at.type), {.ns = at.ns, .name = at.name}));
 }
 
-awaitable<base::result<std::string>> write_gate::apply(target at, std::string body) {
+awaitable<base::result<std::string>> write_gate::apply(target at, std::string body, std::string uid) {
     const auto permit = may_write_();
     if (!permit) co_return closed();
+    body = with_precondition(yaml_safe(std::move(body)), uid);
+    if (body.empty()) co_return base::fail(base::errc::internal, "an object without metadata is not applied");
     const write_mark mark(under_way_);
-    auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, yaml_safe(std::move(body)),
-                                      true, {.field_manager = api::names::field_manager, .with = within(*permit)});
+    const bool force = !uid.empty();
+    auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, std::move(body), force,
+                                      {.field_manager = api::names::field_manager, .with = within(*permit)});
     apply_counts& counts = counts_[static_cast<std::size_t>(kind_of(*at.type))];
     if (answer) {
         ++counts.applied;
     } else {
-        ++(answer.error().http_status == 409 ? counts.conflict : counts.error);
+        ++(is_another(answer.error()) ? counts.conflict : counts.error);
     }
     co_return body_of(std::move(answer));
 }

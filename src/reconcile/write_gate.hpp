@@ -25,13 +25,17 @@ struct apply_counts {
 // only YAML knows are escaped.
 [[nodiscard]] std::string yaml_safe(std::string json);
 
+// The object as it is sent, with the precondition of its apply in its metadata
+// (docs/decisions/0004-apply-preconditions.md). Empty if it has no metadata.
+[[nodiscard]] std::string with_precondition(std::string json, std::string_view uid);
+
 class write_gate final : public remote {
    public:
     write_gate(kube::client& api, write_allowance may_write) : api_(api), may_write_(std::move(may_write)) {}
 
     [[nodiscard]] bool leading() const override { return may_write_().has_value(); }
     [[nodiscard]] awaitable<base::result<std::string>> get(target at) override;
-    [[nodiscard]] awaitable<base::result<std::string>> apply(target at, std::string body) override;
+    [[nodiscard]] awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) override;
     [[nodiscard]] awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource,
                                                                    std::string body) override;
     using remote::remove;

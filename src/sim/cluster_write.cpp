@@ -316,7 +316,19 @@ outcome<written> cluster::apply(const target& at, api::ref config, const write_o
                                  of.api_version(), of.name, std::get<apply_fault>(done.error()).message)));
     }
     if (auto nulls = stray_nulls(of, done->object); !nulls.empty()) return std::unexpected(invalid(of, at.name, nulls));
-    if (!found) return settle_new(memory, at, done->object, std::move(all), with, now);
+    if (!found) {
+        const std::string_view uid = config.get({"metadata", "uid"}).as_string();
+        if (!uid.empty()) {
+            return std::unexpected(in_conflict(
+                of, at.name,
+                fmt::format("uid mismatch: the provided object specified uid {}, and no existing object was found",
+                            uid)));
+        }
+        // A version keeps an apply from changing what is there, not from making what is not.
+        api::editor made = api::editor::of(memory, done->object);
+        made.ensure_object("metadata").remove("resourceVersion");
+        return settle_new(memory, at, made, std::move(all), with, now);
+    }
     return settle_change(memory, {at, found, stored, done->object, std::move(all)}, with, now);
 }
 

@@ -130,7 +130,7 @@ awaitable<void> informer::watch(list_watch::action what) {
         executor, read(std::move(what)),
         asio::bind_cancellation_slot(stop_reading_.slot(), asio::as_tuple(asio::use_awaitable)));
     if (slot.is_connected()) slot.clear();
-    reading_ = false;
+    reading_ = open_ = false;
     if (co_await cancelled()) co_return;
     if (abandoned_) co_return restarted();
     if (failure) std::rethrow_exception(failure);
@@ -146,6 +146,8 @@ awaitable<base::result<informer::ending>> informer::read(list_watch::action what
                                        .timeout = what.timeout,
                                        .as = info_of(of_).as});
     if (!stream) co_return base::fail(std::move(stream).error());
+    open_ = true;
+    denied_ = false;
     for (;;) {
         // After a long sleep of the whole process, what was sent meanwhile may wake us in the same turn as the
         // overseer.
@@ -214,6 +216,7 @@ void informer::completed() {
 
 void informer::restarted() {
     const restart_reason why = machine_.last_reason();
+    denied_ = why == restart_reason::unauthorized;
     const bool known = why == restart_reason::ended || why == logged_;
     logged_ = why;
     log_.write(known ? base::level::debug : base::level::warn, "a watch begins again",

@@ -66,6 +66,10 @@ class informer {
     [[nodiscard]] state now() const { return state_; }
     [[nodiscard]] bool in_sync() const { return state_ == state::synced; }
     [[nodiscard]] bool missing() const { return state_ == state::missing; }
+    // In sync, and still allowed to follow.
+    [[nodiscard]] bool trusted() const { return in_sync() && !denied_; }
+    // The server has accepted the watch that is under way: what changes comes in.
+    [[nodiscard]] bool following() const { return in_sync() && open_; }
     [[nodiscard]] const object_store& store() const { return store_; }
     // Up to which events came in.
     [[nodiscard]] const std::string& resource_version() const { return machine_.resource_version(); }
@@ -107,6 +111,8 @@ class informer {
     asio::steady_timer overseer_;  // when to look after the watch that is open
     asio::cancellation_signal stop_reading_;
     bool reading_ = false;
+    bool open_ = false;    // what is read has been accepted
+    bool denied_ = false;  // the last request was not allowed
     bool abandoned_ = false;
     std::array<std::uint64_t, counted_types> events_{};
     restart_reason logged_ = restart_reason::ended;  // last

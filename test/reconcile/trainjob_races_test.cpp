@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "trainjob_case.hpp"
 
 namespace cotrain::reconcile {
@@ -89,8 +91,8 @@ TEST_F(trainjob_races, a_job_set_that_ends_and_goes_while_another_child_is_appli
     };
     w.taken();
     w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-mpi-hostfile", "patch TrainJob ns/job/status",
-                                       "delete PodGroup.scheduling.x-k8s.io ns/job"));
+    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job", "apply ConfigMap ns/job-mpi-hostfile",
+                                       "patch TrainJob ns/job/status", "delete PodGroup.scheduling.x-k8s.io ns/job"));
     EXPECT_EQ(w.condition("Complete"), "True");
 }
 
@@ -193,6 +195,40 @@ TEST_F(trainjob_races, an_end_that_comes_with_the_answer_to_a_suspension_counts)
     w.deliver();  // nothing that would wake the job
     static_cast<void>(w.run_job());
     EXPECT_EQ(w.condition("Complete"), "True");
+}
+
+// After a break everything of a job is gone, and the watches come back in any order, that of TrainJobs last.
+TEST(trainjob_orders, nothing_is_made_for_a_job_that_went) {
+    std::vector<std::string> children{set, snapshot, hostfile, "Secret ns/job-mpi-ssh-auth",
+                                      "PodGroup.scheduling.x-k8s.io ns/job"};
+    std::ranges::sort(children);
+    do {
+        for (const bool suspended : {false, true}) {
+            SCOPED_TRACE(testing::PrintToString(children));
+            trainjob_world w;
+            w.apply_yaml(mpi_runtime);
+            w.apply_yaml(train_job(suspended ? "  suspend: true\n" : ""));
+            w.settle();
+            w.erase(job);
+            for (const std::string& each : children) w.erase(each);
+            w.taken();
+            for (const std::string& each : children) {
+                w.deliver(each);
+                for (; !w.queue.empty(); w.queue.pop_front()) static_cast<void>(w.run_once(w.queue.front()));
+            }
+            for (const std::string& request : w.taken()) EXPECT_FALSE(request.starts_with("apply ")) << request;
+        }
+    } while (std::ranges::next_permutation(children).found);
+}
+
+TEST_F(trainjob_races, a_new_job_is_asked_for_only_while_its_own_kind_does_not_come_in) {
+    w.follows = false;
+    w.apply_yaml(torch_runtime);
+    w.apply_yaml(train_job());
+    w.deliver();
+    w.erase(job);
+    w.run_job();
+    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job"));
 }
 
 TEST_F(trainjob_races, a_kind_that_is_served_again_wakes_who_failed_without_it) {

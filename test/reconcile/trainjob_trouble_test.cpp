@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <new>
+
 #include "trainjob_case.hpp"
 
 namespace cotrain::reconcile {
@@ -33,6 +35,23 @@ TEST_F(trainjob_trouble, a_deadline_does_not_wait_for_the_next_retry) {
     w.now += 15s;
     static_cast<void>(w.run_job("ns/job", 20));
     EXPECT_EQ(w.condition("Failed", "reason"), "DeadlineExceeded");
+}
+
+TEST_F(trainjob_trouble, an_exception_is_told_like_any_failure_and_concerns_nobody_else) {
+    w.tune = [](surroundings& with) {
+        with.make_ssh_key = []() -> base::result<runtime::ssh_key> { throw std::bad_alloc(); };
+    };
+    w.restart();
+    begin(mpi_runtime);
+    EXPECT_EQ(w.last.kind, outcome::what::panicked);
+    EXPECT_EQ(w.condition("ResourcesReady", "reason"), "InternalError");
+    EXPECT_THAT(w.condition("ResourcesReady", "message"), HasSubstr("bad_alloc"));
+    w.tune = nullptr;
+    w.restart();
+    w.run_job();
+    w.settle();
+    EXPECT_TRUE(w.objects.contains(set));
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
 }
 
 TEST_F(trainjob_trouble, without_a_deadline_only_the_backoff_counts) {

@@ -1,6 +1,8 @@
 // An API server in memory for reconciler tests: applies and patches change objects, events come when the test says so.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <deque>
 #include <functional>
 #include <map>
@@ -33,7 +35,9 @@ class trainjob_world final : public remote {
         cluster::stores all{};
         for (std::size_t i = 0; i < watch::kinds; ++i) all[i] = stores_[i].get();
         known = std::make_unique<cluster>(texts, all, base::null_logger());
-        known->follow([this](watch::kind k) { return seen_[static_cast<std::size_t>(k)]; });
+        known->follow([this](watch::kind k) { return seen_[static_cast<std::size_t>(k)]; },
+                      [this](watch::kind k) { return doubts[static_cast<std::size_t>(k)]; },
+                      [this](watch::kind) { return follows; });
         restart();
         wakes = std::make_unique<relay>(*this);
         for (const watch::kind k : watch::all_kinds()) {
@@ -83,9 +87,14 @@ class trainjob_world final : public remote {
     void hold_back(const std::string& label) {
         std::erase_if(pending_, [&label](const event& e) { return e.label == label; });
     }
+    // Events of one object reach its store before others.
+    void deliver(const std::string& label) {
+        std::ranges::stable_partition(pending_, [&](const event& e) { return e.label == label; });
+        deliver(static_cast<std::size_t>(std::ranges::count(pending_, label, &event::label)));
+    }
     // Events reach the stores.
-    void deliver() {
-        while (!pending_.empty()) {
+    void deliver(std::size_t most = ~std::size_t{0}) {
+        for (; !pending_.empty() && most > 0; --most) {
             const auto [label, text, gone] = std::move(pending_.front());
             pending_.pop_front();
             watch::object_view view;
@@ -137,15 +146,23 @@ class trainjob_world final : public remote {
         if (found == objects.end()) co_return refused(404);
         co_return found->second;
     }
-    awaitable<base::result<std::string>> apply(target at, std::string body) override {
+    // With the API server's preconditions.
+    awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) override {
         if (on_apply) on_apply();
         requests.push_back("apply " + label_of(at));
         if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
         api::arena memory;
         const auto wanted = api::parse_json(memory, body);
         api::editor out = api::editor::of(memory, *wanted);
-        if (const auto before = objects.find(label_of(at)); before != objects.end()) {
+        const auto before = objects.find(label_of(at));
+        if (before == objects.end() ? !uid.empty() : uid.empty()) co_return refused(409);
+        if (before != objects.end()) {
             const auto old = api::parse_json(memory, before->second);
+            if (uid != old->get({"metadata", "uid"}).as_string()) {
+                auto other = refused(422).error();
+                other.message = "metadata.uid: Invalid value: \"" + uid + "\": field is immutable";
+                co_return base::fail(std::move(other));
+            }
             if (const api::ref status = old->get("status")) out.set("status", status);
             out.ensure_object("metadata").set("uid", old->get({"metadata", "uid"}));
         }
@@ -183,7 +200,9 @@ class trainjob_world final : public remote {
     std::vector<std::string> requests;
     std::vector<std::string> events;
     std::deque<key> queue;
-    std::map<std::string, base::error> refusals;  // by request
+    std::map<std::string, base::error> refusals;   // by request
+    std::array<std::string, watch::kinds> doubts;  // why a kind's store is not to be relied upon
+    bool follows = true;                           // what changes comes in
     outcome last;
     std::function<void()> on_get;  // once
     std::function<void()> on_apply;

@@ -17,6 +17,7 @@ using namespace std::chrono_literals;
 using time = std::optional<write_permit>;
 
 const target job_set{&api::names::job_set, "ns", "job"};
+constexpr const char* body = R"({"apiVersion":"v","kind":"K","metadata":{"name":"job"}})";
 
 awaitable<void> never(kube::fake_api&, net::incoming in) { co_await in.until_gone(); }
 
@@ -34,7 +35,7 @@ std::string said(const base::error* why) {
 
 // The outcome of each kind of write: apply, patch, remove.
 awaitable<std::string> write_all(write_gate* gate) {
-    const auto applied = co_await gate->apply(job_set, "{}");
+    const auto applied = co_await gate->apply(job_set, body, "uid");
     const auto patched = co_await gate->merge_patch(job_set, "status", "{}");
     const auto removed = co_await gate->remove(job_set, "uid");
     std::string out = said(applied ? nullptr : &applied.error());
@@ -96,7 +97,7 @@ TEST(write_gate, waiting_for_a_turn_counts) {
     });
 }
 
-awaitable<void> write_once(write_gate* gate) { static_cast<void>(co_await gate->apply(job_set, "{}")); }
+awaitable<void> write_once(write_gate* gate) { static_cast<void>(co_await gate->apply(job_set, body, "uid")); }
 
 TEST(write_gate, knows_what_is_under_way) {
     kube::fake_api here(never);
@@ -110,6 +111,21 @@ TEST(write_gate, knows_what_is_under_way) {
         tasks.cancel();
         co_await tasks.join();
         EXPECT_EQ(gate.under_way(), 0U);
+    });
+}
+
+TEST(write_gate, an_apply_says_which_object_it_means) {
+    kube::fake_api here(kube::answers({{}, {}, {}}));
+    here.run([](kube::fake_api& s, kube::client& c) -> awaitable<void> {
+        write_gate gate(c, [] { return time(10s); });
+        EXPECT_TRUE(co_await gate.apply(job_set, body, "u-1"));
+        EXPECT_TRUE(co_await gate.apply(job_set, body, ""));
+        EXPECT_FALSE(co_await gate.apply(job_set, "{}", "")) << "one that cannot say it is not sent";
+        EXPECT_EQ(s.seen.size(), 2U);
+        EXPECT_EQ(s.seen[0].body, R"({"apiVersion":"v","kind":"K","metadata":{"uid":"u-1","name":"job"}})");
+        EXPECT_TRUE(s.seen[0].head.path.contains("force=true"));
+        EXPECT_EQ(s.seen[1].body, R"({"apiVersion":"v","kind":"K","metadata":{"resourceVersion":"1","name":"job"}})");
+        EXPECT_FALSE(s.seen[1].head.path.contains("force=true"));
     });
 }
 
@@ -146,8 +162,8 @@ awaitable<void> lose_the_lease(lease_keeper* keeper, kube::fake_api* s, kube::cl
     EXPECT_EQ(co_await write_all(&gate), "done, done, done");
     EXPECT_EQ(keeper->writes, 3);
     keeper->silent = true;
-    EXPECT_FALSE(co_await gate.apply(job_set, "{}")) << "it ends with the Lease";
-    while (gate.leading()) EXPECT_FALSE(co_await gate.apply(job_set, "{}"));
+    EXPECT_FALSE(co_await gate.apply(job_set, body, "uid")) << "it ends with the Lease";
+    while (gate.leading()) EXPECT_FALSE(co_await gate.apply(job_set, body, "uid"));
     keeper->silent = false;
     const std::size_t before = s->seen.size();
     EXPECT_EQ(co_await write_all(&gate), "closed, closed, closed");
