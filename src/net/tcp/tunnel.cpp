@@ -3,6 +3,7 @@
 
 #include <boost/asio/buffer.hpp>
 #include <memory>
+#include <span>
 
 #include "net/tcp/errors.hpp"
 #include "net/tcp/proxy.hpp"
