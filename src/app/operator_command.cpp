@@ -5,6 +5,7 @@
 
 #include "app/command.hpp"
 #include "app/operator.hpp"
+#include "app/private_memory.hpp"
 #include "kube/find_config.hpp"
 
 namespace cotrain::app {
@@ -26,6 +27,7 @@ int run_operator(arguments words) {
         std::fputs(("usage: cotrain operator [flags]\n\n" + flag_help()).c_str(), stdout);
         return 0;
     }
+    keep_memory_private();
     auto flags = read_flags(words);
     if (!flags) return failed(operator_exit::wrong, flags.error());
     auto config = load_configuration(*flags);

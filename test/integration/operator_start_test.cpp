@@ -5,6 +5,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
 
 #include "integration/control.hpp"
 #include "integration/operator_child.hpp"
@@ -106,9 +109,23 @@ TEST(operator_start, unusable_credentials_are_exit_code_1) {
     test::run(loop, end_for_want_of_credentials(&loop));
 }
 
+// Soft and hard: it cannot be raised again.
+bool leaves_no_core(pid_t of) {
+    std::ifstream limits("/proc/" + std::to_string(of) + "/limits");
+    for (std::string line; std::getline(limits, line);) {
+        std::string soft;
+        std::string hard;
+        if (!line.starts_with("Max core file size")) continue;
+        std::istringstream(line.substr(18)) >> soft >> hard;
+        return soft == "0" && hard == "0";
+    }
+    return false;
+}
+
 awaitable<void> reload(asio::io_context* loop) {
     operator_child child(*loop, config);
     EXPECT_TRUE(co_await child.said("the operator starts"));
+    EXPECT_TRUE(leaves_no_core(child.pid()));
     child.rewrite(std::string(config) + "clientConnection: {qps: 7, burst: 9}\n" +
                   "controller: {groupKindConcurrency: {TrainJob.trainer.kubeflow.org: 3}}\n");
     child.signal(SIGHUP);
