@@ -35,6 +35,7 @@ image_for_smoke() {
   configure_static amd64 $build -DCOTRAIN_LTO=OFF
   say "building manager"
   NINJA_STATUS='[%f/%t %es] ' ninja -C $build -j "$jobs" manager | show_progress
-  strip -o $build/stripped $build/manager
+  llvm-strip-19 -o $build/stripped $build/manager
+  tools/image/hardened.sh $build/stripped $build/manager >&2
   tools/image/archive.sh $build/stripped amd64 "$image_version" $build/cotrain-linux-amd64.tar >/dev/null
 }

@@ -18,7 +18,7 @@ run_image() {
   done
   case $tests$architectures in 1*amd64*) die "image: --test is for arm64 alone; './dev test --unit' is this machine's" ;; esac
   need image
-  case $architectures in *arm64*) need image_arm64 ;; esac
+  [ -z "$tests" ] || need image_tests
   image_epoch
   for each in $architectures; do
     build_static "$each" "$(build_of "$each")"
@@ -39,41 +39,35 @@ build_of() { case $1 in amd64) echo build/image ;; *) echo "build/image-$1" ;; e
 
 # configure_static ARCHITECTURE BUILD [OPTION…]: with the libraries that the image has
 configure_static() {
-  local architecture=$1 build=$2 openssl preset=image prefix=
+  local architecture=$1 build=$2 preset=image root
   shift 2
   mkdir -p build
-  if [ "$architecture" = arm64 ]; then
-    preset=image-arm64
-    ln -sfn "$(tools/image/arm64_libraries.sh)" build/libraries-arm64
-    prefix=$PWD/build/libraries-arm64
-  fi
-  openssl=$(tools/image/openssl.sh "$architecture")
+  [ "$architecture" = amd64 ] || preset=image-$architecture
+  root=$(tools/image/root.sh "$architecture")
   # A path inside the tree, so that compiler caches can be shared.
-  ln -sfn "$openssl" "build/openssl-$architecture"
-  pick_compiler
-  quietly "$build.configure.log" cmake --preset "$preset" -B "$build" -DOPENSSL_ROOT_DIR="$PWD/build/openssl-$architecture" \
-    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache ${prefix:+"-DCMAKE_PREFIX_PATH=$prefix"} "$@"
+  ln -sfn "$root" "build/root-$architecture"
+  quietly "$build.configure.log" cmake --preset "$preset" -B "$build" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
 }
 
 # build_static ARCHITECTURE BUILD: manager and cotrain, stripped, below BUILD/stripped
 build_static() {
-  local strip=strip program
-  [ "$1" != arm64 ] || strip=aarch64-linux-gnu-strip
+  local program
   configure_static "$1" "$2"
   say "building manager and cotrain for linux/$1"
   NINJA_STATUS='[%f/%t %es] ' ninja -C "$2" -j "$jobs" manager cotrain | show_progress
   mkdir -p "$2/stripped"
-  for program in manager cotrain; do "$strip" -o "$2/stripped/$program" "$2/$program"; done
+  for program in manager cotrain; do
+    llvm-strip-19 -o "$2/stripped/$program" "$2/$program"
+    tools/image/hardened.sh "$2/stripped/$program" "$2/$program" >&2 || die "image: $program for $1 is not hardened"
+  done
 }
 
 pack_image() {
-  local name=build/image/cotrain-linux-$1 libraries= digest
+  local name=build/image/cotrain-linux-$1 digest
   mkdir -p build/image
   digest=$(tools/image/archive.sh "$2/stripped/manager" "$1" "$image_version" "$name.tar")
   printf '%s\n' "$digest" >"$name.digest"
-  [ "$1" != arm64 ] || libraries=$(tools/image/arm64_libraries.sh)
-  tools/image/sbom.sh "$2/stripped/manager" "$1" "$image_version" "$(tools/image/openssl.sh "$1")" "$libraries" >"$name.spdx.json"
-  ! grep -q '"versionInfo":"unknown"' "$name.spdx.json" || die "image: $name.spdx.json does not know the version of everything inside"
+  tools/image/sbom.sh "$2/stripped/manager" "$1" "$image_version" >"$name.spdx.json"
   cp "$2/stripped/manager" "build/image/manager-linux-$1"
   cp "$2/stripped/cotrain" "build/image/cotrain-linux-$1"
   say "$name.tar: $digest"
@@ -99,7 +93,7 @@ test_static() {
   NINJA_STATUS='[%f/%t %es] ' ninja -C "$2" -j "$jobs" "${suites[@]}" | show_progress
   # What an emulator of one process cannot do; lines of tools/image/emulator_cannot say why.
   filter=-$(sed -nE 's/^([a-z_]+\.[a-zA-Z0-9_\/*]+).*/\1/p' tools/image/emulator_cannot | paste -sd:)
-  suite_runner=(qemu-aarch64 -L /usr/aarch64-linux-gnu) suite_options=(--gtest_brief=1 "--gtest_filter=$filter")
+  suite_runner=(qemu-aarch64) suite_options=(--gtest_brief=1 "--gtest_filter=$filter")
   run_suites "$1-" "${suites[@]/#/$2/test/}"
   summary
 }
