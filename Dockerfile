@@ -12,7 +12,7 @@ RUN apt-get update -q && apt-get install -y -q --no-install-recommends ca-certif
 
 FROM scratch
 COPY --from=build /root-of-image/ /
-ENV PATH=/
+ENV PATH=/ GLIBC_TUNABLES=glibc.malloc.tcache_count=128
 WORKDIR /
 USER 65532:65532
 ENTRYPOINT ["/manager"]

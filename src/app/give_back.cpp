@@ -9,8 +9,6 @@
 
 #include <cstdint>
 
-extern "C" [[gnu::weak]] void cotrain_empty_pool() noexcept;  // pooled_new.cpp, where a program has it
-
 namespace cotrain::app {
 
 namespace {
@@ -33,7 +31,6 @@ int drop_segments(dl_phdr_info* object, std::size_t, void* total) {
 }  // namespace
 
 std::size_t give_back_memory() {
-    if (cotrain_empty_pool != nullptr) cotrain_empty_pool();
     ::malloc_trim(0);
     std::size_t total = 0;
     ::dl_iterate_phdr(drop_segments, &total);
