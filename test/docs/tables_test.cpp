@@ -68,6 +68,26 @@ TEST(docs, every_difference_has_a_test_that_exists) {
     EXPECT_EQ(number, 30);
 }
 
+// "attack: name" is one of test/attack, "folder/file: name" a GoogleTest of that file, "folder/file.sh" a script.
+bool exists(const std::string& test) {
+    const auto tests = std::filesystem::path(COTRAIN_SOURCE_DIR) / "test";
+    const std::size_t colon = test.find(": ");
+    if (colon == std::string::npos) return std::filesystem::exists(tests / test);
+    const std::string name = test.substr(colon + 2);
+    if (test.starts_with("attack: ")) return read_text(tests / "attack" / "attacks.go").contains('"' + name + '"');
+    return read_text(tests / (test.substr(0, colon) + ".cpp")).contains(", " + name + ") {");
+}
+
+TEST(docs, every_row_of_who_may_do_what_has_a_test_that_exists) {
+    const page security = read_page(std::filesystem::path(COTRAIN_SOURCE_DIR) / "SECURITY.md");
+    std::size_t rows = 0;
+    for (const auto& row : table(security, "who")) {
+        ++rows;
+        EXPECT_TRUE(exists(row.at(3))) << row.at(1) << ": " << row.at(3);
+    }
+    EXPECT_GE(rows, 20U);
+}
+
 template <class P>
 std::vector<std::string> phases_of() {
     const auto mark = [](bool taken) { return std::string(taken ? "x" : ""); };
