@@ -1,0 +1,42 @@
+// All attacks, in the order in which they are run.
+package main
+
+func attacks() []scenario {
+	return []scenario{
+		{name: "alias-bomb", item: "1: a snapshot of 500 KB whose aliases stand for 900 MB", run: aliasBombInSnapshot},
+		{name: "alias-bomb-restart", item: "1: the same, found by an operator that starts", run: aliasBombAtRestart, restarts: true},
+		{name: "alias-bomb-cli", item: "1: render and validate", run: aliasBombOnCommandLine},
+		{name: "overflow", item: "2: replicas × numNodes beyond 64 bits", run: overflow},
+		{name: "findings-32k", item: "3: as many findings as list items, in 32 KB", run: findings32k},
+		{name: "findings-700k", item: "3: the same in 700 KB", run: findings700k},
+		{name: "findings-tenant", item: "3: as much of it as the definition allows", run: findingsOfTenant},
+		{name: "nested-lists", item: "4: [[0],[0],…] of 7 MiB, two at a time", run: nestedLists},
+		{name: "deep-lists", item: "4: deep nesting of 3.6 MB", run: deepLists},
+		{name: "hpack-references", item: "4: headers that stand for more headers", run: hpackReferences},
+		{name: "large-env", item: "4: one review of 3.4 MB: variables", run: largeReview("env")},
+		{name: "large-patches", item: "4: the same: patches", run: largeReview("patches")},
+		{name: "large-volumes", item: "4: the same: volumes", run: largeReview("volumes")},
+		{name: "large-resources", item: "4: the same: resources", run: largeReview("resources")},
+		{name: "concurrent-reviews", item: "4: twelve of them at a time", run: concurrentReviews},
+		{name: "slow-bodies", item: "4: bodies that never end, as many as fit", run: slowBodies},
+		{name: "idle-from-one", item: "4: 1,100 idle connections to each port, from one address", run: idleFromOne},
+		{name: "idle-from-many", item: "4: the same from 800 addresses", run: idleFromMany},
+		{name: "idle-tls", item: "4: handshakes, then silence", run: idleTLS},
+		{name: "header-flood", item: "4: headers without end over HTTP/1.1", run: headerFlood},
+		{name: "continuations", item: "4: headers without end over HTTP/2", run: continuations},
+		{name: "rapid-reset", item: "4: streams opened and reset", run: rapidReset},
+		{name: "pings", item: "4: PING and SETTINGS", run: pings},
+		{name: "empty-frames", item: "4: empty DATA and PRIORITY", run: windowUpdates},
+		{name: "handshakes", item: "4: TLS handshakes without end", run: handshakes},
+		{name: "oracle", item: "5: a stranger who asks about other namespaces", run: oracle},
+		{name: "contained", item: "7: runtimes that lack what a plan needs", run: contained},
+		{name: "injection", item: "8: JSON in subdomains", run: injection},
+		{name: "snapshot-edited", item: "9: a snapshot with another image", run: snapshotEdited},
+		{name: "unknown-frames", item: "15: frames of an unknown type", run: unknownFrames},
+		{name: "old-http", item: "15: obs-fold, Transfer-Encoding in HTTP/1.0", run: oldHTTP},
+		{name: "log-flood", item: "15: mistakes that are worth a line of log each", run: logFlood},
+		{name: "progress-flood", item: "15: progress reports without end", run: progressFlood},
+		{name: "foreign-children", item: "16a: objects of others with the names of children", run: foreign},
+		{name: "fat-jobs", item: "14: 260 jobs of 1 MB", run: fatJobs},
+	}
+}

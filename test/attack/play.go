@@ -1,0 +1,232 @@
+// The run of the faults: operators behind proxies, TrainJobs that come and go, and the judgement after each fault.
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// actor is an operator and its way to the API server.
+type actor struct {
+	*operator
+	way *proxy
+}
+
+// play is what a fault acts on.
+type play struct {
+	*group
+	actors []*actor
+	random *rand.Rand
+	number int
+	gone   map[string]bool // TrainJobs that were deleted on purpose
+	log    *audit
+}
+
+func (g *group) runFaults(pattern *regexp.Regexp) error {
+	fmt.Printf("seed %d\n", g.seed)
+	begun := time.Now()
+	p := &play{group: g, random: rand.New(rand.NewPCG(g.seed, 1)), gone: map[string]bool{}}
+	if err := p.prepare(); err != nil {
+		return err
+	}
+	steady := watchTerminal(g.admin, faultNamespace)
+	defer steady.stop()
+	log := newAudit()
+	casts := []struct {
+		elections map[string]string
+		list      []fault
+	}{
+		{map[string]string{"solo": ""}, faults()},
+		{map[string]string{"patient": longElection}, patientFaults()},
+		{map[string]string{"one": shortElection, "two": shortElection}, pairFaults()},
+	}
+	fmt.Printf("%-24s %-5s %8s %8s  %s\n", "fault", "", "right in", "at most", "what is wrong")
+	var err error
+	for _, each := range casts {
+		chosen := slices.DeleteFunc(each.list, func(f fault) bool { return !pattern.MatchString(f.id()) })
+		if err != nil || len(chosen) == 0 {
+			continue
+		}
+		if err = p.cast(each.elections); err == nil {
+			err = p.all(chosen, steady)
+			p.dismiss()
+		}
+	}
+	p.quiet(log, time.Since(begun))
+	fmt.Printf("all faults in %.0f s, seed %d\n", time.Since(begun).Seconds(), g.seed)
+	return err
+}
+
+// prepare makes the namespace; webhooks are ignored while the operator is away.
+func (p *play) prepare() error {
+	for _, path := range []string{mutating, validating} {
+		found, err := p.admin.get(path)
+		if err != nil {
+			return err
+		}
+		for _, hook := range at(found, "webhooks").([]any) {
+			hook.(object)["failurePolicy"] = "Ignore"
+			hook.(object)["timeoutSeconds"] = 1
+		}
+		if err := p.admin.replace(path, found); err != nil {
+			return err
+		}
+	}
+	return space(p.admin, faultNamespace)
+}
+
+// cast starts operators, each as an account of its own and over a proxy of its own.
+func (p *play) cast(elections map[string]string) error {
+	_ = p.admin.remove(lease)
+	p.actors = nil
+	var subjects []object
+	for name := range elections {
+		account := object{"kind": "ServiceAccount", "name": "operator-" + name, "namespace": operatorNamespace}
+		subjects = append(subjects, account)
+	}
+	for _, path := range []string{roleBinding, rbac + "/namespaces/" + operatorNamespace + "/rolebindings/kubeflow-trainer-controller-manager"} {
+		found, err := p.admin.get(path)
+		if err != nil {
+			return err
+		}
+		found["subjects"] = subjects
+		if err := p.admin.replace(path, found); err != nil {
+			return err
+		}
+	}
+	for name, election := range elections {
+		way, err := newProxy(p.admin.base)
+		if err != nil {
+			return err
+		}
+		on, err := newOperator(p.dir, name, p.binary, way.url(), "operator-"+name, election, nil)
+		if err != nil {
+			return err
+		}
+		if err := aimWebhooks(p.admin, on.ports.webhook); err != nil {
+			return err
+		}
+		if err := on.start(); err != nil {
+			return err
+		}
+		p.actors = append(p.actors, &actor{on, way})
+	}
+	p.churn()
+	if _, fault := p.right(40 * time.Second); fault != "" {
+		return fmt.Errorf("before any fault: %s\n%s", fault, p.actors[0].lastWords())
+	}
+	return nil
+}
+
+func (p *play) dismiss() {
+	for _, each := range p.actors {
+		each.way.heal()
+		if each.running() {
+			each.stop()
+		}
+	}
+}
+
+func (p *play) all(list []fault, steady *terminal) error {
+	for _, f := range list {
+		p.log = newAudit()
+		old := len(steady.seen())
+		p.churn()
+		failure := f.run(p)
+		said, err := p.restartEnded()
+		if err != nil {
+			return err
+		}
+		took, fault := p.right(max(f.within, 40*time.Second))
+		if failure != nil {
+			said = append(said, failure.Error())
+		}
+		if fault != "" {
+			said = append(said, fault)
+		} else if took > f.within {
+			said = append(said, "too late")
+		}
+		if by := writersFault(p.log.read()); by != "" {
+			said = append(said, by)
+		}
+		said = append(said, steady.seen()[old:]...)
+		more, err := p.restartEnded()
+		if err != nil {
+			return err
+		}
+		said = append(said, more...)
+		verdict := "ok"
+		if len(said) > 0 {
+			verdict = "FAIL"
+			p.failed = append(p.failed, f.id())
+		}
+		fmt.Printf("%-24s %-5s %6.1f s %6.0f s %s\n", f.name, verdict, took.Seconds(), f.within.Seconds(), listed(said))
+	}
+	return nil
+}
+
+// restartEnded starts again who ended though nobody asked for it, and says so.
+func (p *play) restartEnded() (said []string, err error) {
+	for _, each := range p.actors {
+		if err == nil && !each.running() {
+			said = append(said, each.name+" ended: "+each.how+"\n"+each.lastWords())
+			err = each.start()
+		}
+	}
+	return said, err
+}
+
+// right waits until the cluster is right; how long that took, and what is wrong in the end.
+func (p *play) right(within time.Duration) (time.Duration, string) {
+	begun, fault := time.Now(), ""
+	until(within, func() bool { fault = wrong(p.admin, faultNamespace); return fault == "" })
+	return time.Since(begun), fault
+}
+
+// churn makes three jobs, completes one that is there and deletes another.
+func (p *play) churn() {
+	for range 3 {
+		p.number++
+		name := fmt.Sprintf("job-%d", p.number)
+		_ = insist(30*time.Second, func() error {
+			_, err := p.admin.create(jobsIn(faultNamespace), trainJob(name, "torch", ""))
+			return err
+		})
+	}
+	if p.number > 6 {
+		p.complete(fmt.Sprintf("job-%d", p.number-5))
+		p.delete(fmt.Sprintf("job-%d", p.number-6))
+	}
+}
+
+func (p *play) complete(name string) {
+	now := time.Now().UTC().Format(time.RFC3339)
+	status := `{"status":{"conditions":[{"type":"Completed","status":"True","reason":"AllJobsCompleted","message":"done","lastTransitionTime":"` + now + `"}]}}`
+	_ = insist(30*time.Second, func() error { return p.admin.patch(jobSetsIn(faultNamespace)+"/"+name+"/status", status) })
+}
+
+func (p *play) delete(name string) {
+	p.gone[name] = true
+	_ = insist(30*time.Second, func() error { return p.admin.remove(jobsIn(faultNamespace) + "/" + name) })
+}
+
+// quiet: what is missing and not needed is not asked for all the time.
+func (p *play) quiet(log *audit, lasted time.Duration) {
+	polls := 0
+	for _, e := range log.read() {
+		if e.byOperator() && strings.Contains(e.URI, "scheduling.volcano.sh") {
+			polls++
+		}
+	}
+	// Once at each start and each time that everything is read anew, and every few minutes.
+	const most = 60
+	fmt.Printf("%d requests for a definition that is not there, in %.0f s\n", polls, lasted.Seconds())
+	if polls > most {
+		fmt.Printf("      - FAIL: at most %d\n", most)
+		p.failed = append(p.failed, "quiet")
+	}
+}
