@@ -9,6 +9,7 @@
 #include "admission/defaults.hpp"
 #include "admission/webhook.hpp"
 #include "api/json.hpp"
+#include "budget.hpp"
 
 namespace {
 
@@ -34,23 +35,31 @@ admission::answer look_up(const admission::question& q, api::ref runtime) {
     return {};
 }
 
-}  // namespace
-
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    if (size == 0) return 0;
+// From a request's bytes to the answer's.
+std::string answer_to(std::uint8_t choices, std::string_view body) {
     static api::arena kept;
     static const api::ref runtime = *api::parse_json_copy(kept, runtime_json);
     static const plugins::builtin framework;
-    const auto h = static_cast<admission::hook>(data[0] & 3U);
-    const admission::gates open{.mutable_while_suspended = (data[0] & 4U) != 0, .ttl = (data[0] & 8U) != 0};
-    const std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
-    admission::call c(h, body, {}, framework, open);
+    const auto h = static_cast<admission::hook>(choices & 3U);
+    const admission::gates open{.mutable_while_suspended = (choices & 4U) != 0, .ttl = (choices & 8U) != 0};
+    admission::call c(h, std::string(body), {}, framework, open);
     std::size_t questions = 0;
     while (const auto q = c.next()) {
         require(++questions < questions_max);
         c.tell(look_up(*q, runtime));
     }
-    const std::string answer = c.finish();
+    return c.finish();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) return 0;
+    const std::string body(reinterpret_cast<const char*>(data) + 1, size - 1);
+    const std::string answer = answer_to(data[0], body);
+    fuzz::at_two_sizes(body, [&](std::string_view text) {
+        fuzz::within_budget("a review", text.size(), [&] { (void)answer_to(data[0], text); });
+    });
     api::arena memory;
     const auto review = api::parse_json(memory, answer);
     require(review.has_value());

@@ -6,7 +6,9 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "budget.hpp"
 #include "net/h2/session.hpp"
+#include "net/server.hpp"
 
 namespace {
 
@@ -156,10 +158,38 @@ class owner final : public h2::events {
     h2::session session_;
 };
 
+// A server's session with the bounds that servers have, whose owner keeps what it is told until a stream ends.
+class keeper final : public h2::events {
+   public:
+    keeper() : session_(h2::role::server, server_options{}.limits, *this) {}
+    void run(std::string_view bytes) {
+        cotrain::base::byte_queue out;
+        (void)session_.feed(bytes);
+        session_.drain(out, 1U << 20U);
+        session_.abandon("the end");
+    }
+
+   private:
+    void on_head(h2::stream_key stream, h2::head head) override { heads_.emplace(stream, std::move(head)); }
+    void on_data(h2::stream_key stream, std::string_view bytes) override { bodies_[stream].append(bytes); }
+    void on_end(h2::stream_key stream, header_list) override { session_.respond(stream, 200, {}, true); }
+    void on_close(h2::stream_key stream, h2::ending, std::uint32_t, std::string_view) override {
+        heads_.erase(stream);
+        bodies_.erase(stream);
+    }
+
+    std::unordered_map<h2::stream_key, h2::head> heads_;
+    std::unordered_map<h2::stream_key, std::string> bodies_;
+    h2::session session_;
+};
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) return 0;
+    cotrain::fuzz::at_two_sizes({reinterpret_cast<const char*>(data) + 1, size - 1}, [](std::string_view bytes) {
+        cotrain::fuzz::within_budget("HTTP/2", bytes.size(), [&] { keeper().run(bytes); });
+    });
     constexpr std::size_t chunks[] = {1U << 20U, 1, 7, 100};
     owner each((data[0] & 1U) != 0 ? h2::role::server : h2::role::client);
     each.run({reinterpret_cast<const char*>(data) + 1, size - 1}, chunks[data[0] >> 1U & 3U], (data[0] & 8U) != 0);

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "budget.hpp"
 #include "net/http1/session.hpp"
 
 namespace {
@@ -64,10 +65,26 @@ outcome play(std::string_view input, std::size_t cut) {
     return out;
 }
 
+// A server's session, with the bounds that servers have.
+void serve(std::string_view input) {
+    http1::session s(http1::limits{});
+    while (!input.empty() && !s.closing()) {
+        const std::size_t taken = s.feed(input);
+        input.remove_prefix(taken);
+        const auto ready = s.take();
+        if (ready) s.respond(200, {}, "ok");
+        if (taken == 0 && !ready) break;
+        s.outgoing().clear();
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view input(reinterpret_cast<const char*>(data), size);
+    cotrain::fuzz::at_two_sizes(input, [](std::string_view text) {
+        cotrain::fuzz::within_budget("HTTP/1", text.size(), [&] { serve(text); });
+    });
     const outcome whole = play(input, input.size() + 1);
     const outcome pieces = play(input, 3);
     demand(whole.seen == pieces.seen);

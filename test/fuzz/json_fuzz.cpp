@@ -6,6 +6,7 @@
 #include "api/json.hpp"
 #include "api/runtime.hpp"
 #include "api/trainjob.hpp"
+#include "budget.hpp"
 
 namespace {
 
@@ -20,6 +21,12 @@ void demand(bool holds) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     arena memory(std::size_t{16} << 20U);
     const std::string_view input(reinterpret_cast<const char*>(data), size);
+    cotrain::fuzz::at_two_sizes(input, [](std::string_view text) {
+        cotrain::fuzz::within_budget("JSON", text.size(), [&] {
+            arena some;
+            (void)parse_json(some, text);
+        });
+    });
     const auto document = parse_json(memory, input);
     if (!document) {
         demand(document.error().message.starts_with("line "));

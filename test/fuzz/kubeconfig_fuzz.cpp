@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "budget.hpp"
 #include "kube/base64.hpp"
 #include "kube/header_text.hpp"
 #include "kube/kubeconfig.hpp"
@@ -54,6 +55,9 @@ void check_base64(std::string_view text) {
 // The files are separated by lines of "%%%".
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     std::string_view rest(reinterpret_cast<const char*>(data), size);
+    fuzz::at_two_sizes(rest, [](std::string_view text) {
+        fuzz::within_budget("a kubeconfig", text.size(), [&] { (void)parse_kubeconfig(text, "/f/budget"); });
+    });
     check_url(rest.substr(0, 300));
     check_base64(rest);
     std::vector<kubeconfig> files;

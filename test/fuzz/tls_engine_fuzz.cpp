@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "../support/certificates.cpp"  // fuzz programs see the rooms, not the tests' library
+#include "budget.hpp"
 #include "net/tls/engine.hpp"
 
 namespace {
@@ -86,6 +87,9 @@ void tamper(std::string_view noise, std::size_t piece, unsigned flight, std::siz
 }
 
 void check_pem(std::string_view bytes) {
+    fuzz::at_two_sizes(bytes, [](std::string_view pem) {
+        fuzz::within_budget("PEM", pem.size(), [&] { (void)tls::context::for_client({.ca_pem = std::string(pem)}); });
+    });
     const std::string text(bytes);
     for (const auto& made :
          {tls::context::for_client({.ca_pem = text.empty() ? "x" : text}),

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "budget.hpp"
 #include "serve/jwt.hpp"
 #include "serve/progress_report.hpp"
 
@@ -26,6 +27,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view input(reinterpret_cast<const char*>(data), size);
     static const key_set keys = *key_set::read(published);
     demand(keys.size() == 1);
+    cotrain::fuzz::at_two_sizes(input, [](std::string_view text) {
+        using cotrain::fuzz::within_budget;
+        within_budget("a token", text.size(), [&] {
+            if (const auto t = read_token(text)) (void)keys.verify(*t);
+        });
+        within_budget("keys", text.size(), [&] { (void)key_set::read(text); });
+        within_budget("a report", text.size(), [&] { (void)read_report(text, {"ns", "name"}); });
+    });
     if (const auto t = read_token(input)) {
         demand(!keys.verify(*t));
         demand(t->signed_text.size() < input.size());

@@ -6,6 +6,7 @@
 #include "api/runtime.hpp"
 #include "api/trainjob.hpp"
 #include "api/yaml.hpp"
+#include "budget.hpp"
 
 namespace {
 
@@ -32,6 +33,12 @@ std::size_t count(ref document, std::size_t max) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     arena memory(std::size_t{16} << 20U);
     const std::string_view input(reinterpret_cast<const char*>(data), size);
+    cotrain::fuzz::at_two_sizes(input, [](std::string_view text) {
+        cotrain::fuzz::within_budget("YAML", text.size(), [&] {
+            arena some;
+            (void)parse_yaml_stream(some, text);
+        });
+    });
     const auto list = parse_yaml_stream(memory, input);
     if (!list) {
         demand(list.error().message.starts_with("line "));
