@@ -79,8 +79,11 @@ sources_and_headers() {
 
 # With a seed (CI) every run sees the same inputs, from the kept corpus alone: a failure is of the change, and can be had
 # again. Without one, new inputs are looked for and remembered.
-# One for each processor at a time.
+# One for each processor at a time. --nightly runs each for longer with a new seed, keeps what it finds for the tree, and
+# says how long each target has been run on this machine in all.
 run_fuzz() {
+  local nightly=
+  if [ "${1:-}" = --nightly ]; then nightly=1 && shift && set -- "${1:-3600}"; fi
   local seconds=${1:-20} seed=${2:-} each fresh="" running=0 failed=0
   [[ $seconds =~ ^[0-9]+$ && $seed =~ ^[0-9]*$ ]] || die "fuzz takes seconds and a seed, both numbers: ./dev fuzz 20 1"
   build_preset asan
@@ -91,19 +94,33 @@ run_fuzz() {
   done
   for (( ; running > 0; --running)); do wait -n || failed=1; done
   [ -z "$fresh" ] || rm -rf "$fresh"
+  [ -z "$nightly" ] || fuzz_hours
   return $failed
+}
+
+# Of the processor, over all runs with new seeds.
+fuzz_hours() {
+  awk '{ n = split(FILENAME, path, "/"); printf "    %-20s %6.2f h\n", path[n], $1 / 3600; all += $1 }
+    END { printf "    %-20s %6.2f h\n", "all targets", all / 3600 }' "$cache"/fuzz-seconds/*
 }
 
 # fuzz_target PROGRAM CORPUS, with the seconds and the seed of run_fuzz
 fuzz_target() {
   local name
   name=$(basename "$1" _fuzz)
-  mkdir -p "$2"
+  mkdir -p "$2" build/test-logs
   say "fuzz $name for $seconds s"
   rm -f "build/test-logs/$name"-{crash,leak,timeout,oom}-*
-  quietly "build/test-logs/fuzz-$name.log" "$1" -max_total_time="$seconds" -seed="${seed:-0}" -timeout=10 \
-    -rss_limit_mb=2048 -artifact_prefix="build/test-logs/$name-" "$2" "test/fuzz/corpus/$name" ||
-    { show_fuzz_input "$name"; return 1; }
+  local code=0 spent TIMEFORMAT='%U'
+  { time quietly "build/test-logs/fuzz-$name.log" "$1" -max_total_time="$seconds" -seed="${seed:-0}" -timeout=10 \
+    -rss_limit_mb=2048 -artifact_prefix="build/test-logs/$name-" "$2" "test/fuzz/corpus/$name" 2>&3 || code=$?; } \
+    3>&2 2>"build/test-logs/fuzz-$name.time"
+  if [ -z "$seed" ]; then
+    mkdir -p "$cache/fuzz-seconds"
+    spent=$(cat "$cache/fuzz-seconds/$name" 2>/dev/null || echo 0)
+    awk -v before="$spent" '{ print before + $1 }' "build/test-logs/fuzz-$name.time" >"$cache/fuzz-seconds/$name"
+  fi
+  [ $code = 0 ] || { show_fuzz_input "$name"; return 1; }
   printf '%s: %s\n' "$name" "$(tail -n 1 "build/test-logs/fuzz-$name.log")"
 }
 
@@ -113,5 +130,6 @@ show_fuzz_input() {
     [ -e "$input" ] || continue
     say "the input, for test/fuzz/corpus/$1 ('base64 -d' of these lines):"
     base64 "$input" >&2
+    [ -z "${nightly:-}" ] || cp "$input" "test/fuzz/corpus/$1/found-$(sha256sum <"$input" | cut -c1-12)"
   done
 }
