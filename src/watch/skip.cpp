@@ -2,6 +2,7 @@
 #include "watch/skip.hpp"
 
 #include <bit>
+#include <cstddef>
 #include <cstring>
 
 #if defined(__x86_64__)
