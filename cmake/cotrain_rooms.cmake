@@ -16,6 +16,11 @@ function(cotrain_room name)
       target_link_libraries(cotrain_${name} PUBLIC cotrain::${arrow})
     endif()
   endforeach()
+  # Where foreign numbers are computed with, sanitizers also end what wraps or loses bits by mistake (base/wraps.hpp).
+  if(COTRAIN_SANITIZE MATCHES "undefined" AND CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND name MATCHES "^(api|runtime|admission)$")
+    target_compile_options(cotrain_${name} PRIVATE
+      -fsanitize=integer -fsanitize-ignorelist=${CMAKE_SOURCE_DIR}/cmake/integer_ignore.txt)
+  endif()
   if(name STREQUAL "base")
     cotrain_precompile(cotrain_base)
   else()

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "api/names.hpp"
+#include "runtime/verdict.hpp"
 
 namespace cotrain::admission {
 namespace {
@@ -30,6 +31,7 @@ std::int64_t counted_by_kueue(ref replicated_job, const api::ml_policy* ml, cons
 }
 
 void append_difference(std::string& out, std::string_view job, std::int64_t theirs, std::int64_t ours) {
+    if (out.size() > runtime::finding_text_bytes_max) return;  // it is cut there
     out.append(out.empty() ? "" : ", ").append("job \"").append(job).append("\" as ").append(std::to_string(theirs));
     out.append(theirs == 1 ? " pod, not " : " pods, not ").append(std::to_string(ours));
 }

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <string_view>
 
+#include "base/wraps.hpp"
+
 namespace cotrain::api {
 
 // Length of the valid UTF-8 sequence at `p`, or 0. No surrogates, no overlong forms, nothing above U+10FFFF.
@@ -19,13 +21,13 @@ namespace detail {
 
 // For each of eight bytes at `p`, the first lowest, the high bit set where JSON needs a look: quote, backslash,
 // control, non-ASCII.
-[[nodiscard]] inline std::uint64_t special_bytes(const char* p) {
+[[nodiscard]] COTRAIN_WRAPS inline std::uint64_t special_bytes(const char* p) {
     std::uint64_t w = 0;
     std::memcpy(&w, p, sizeof w);
     if constexpr (std::endian::native == std::endian::big) w = std::byteswap(w);
     constexpr std::uint64_t ones = 0x0101010101010101ULL;
     constexpr std::uint64_t high = ones << 7U;
-    const auto zero = [](std::uint64_t x) { return (x - ones) & ~x & high; };
+    const auto zero = [](std::uint64_t x) COTRAIN_WRAPS { return (x - ones) & ~x & high; };
     const std::uint64_t control = (w - ones * 0x20) & ~w & high;
     return zero(w ^ (ones * '"')) | zero(w ^ (ones * '\\')) | control | (w & high);
 }
