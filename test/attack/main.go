@@ -90,7 +90,28 @@ func main() {
 	}
 }
 
+// named: every attack that SECURITY.md names is one of ours.
+func named(top string) error {
+	page, err := os.ReadFile(filepath.Join(top, "SECURITY.md"))
+	if err != nil {
+		return err
+	}
+	known := map[string]bool{}
+	for _, s := range attacks() {
+		known[s.name] = true
+	}
+	for _, found := range regexp.MustCompile(`attack: ([-a-z0-9]+)`).FindAllStringSubmatch(string(page), -1) {
+		if !known[found[1]] {
+			return fmt.Errorf("SECURITY.md names the attack %s, which does not exist", found[1])
+		}
+	}
+	return nil
+}
+
 func (g *group) runAttacks(pattern *regexp.Regexp) error {
+	if err := named(g.top); err != nil {
+		return err
+	}
 	cage := newCage(fmt.Sprintf("cotrain-attack-%d", os.Getpid()))
 	defer cage.remove()
 	fmt.Printf("the operator runs in %s\n", cage)

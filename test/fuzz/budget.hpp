@@ -140,26 +140,52 @@ void within_budget(std::string_view what, std::size_t bytes, const Run& run, bud
     std::abort();
 }
 
-// A longer text of the same shape: a part of it, chosen by its own bytes, many times over. What costs more than its
-// length shows only in long inputs, which a fuzzer seldom makes. Empty for texts that have no turn now.
-inline std::string pumped(std::string_view text, std::size_t bytes_max = 128U << 10U) {
-    constexpr std::uint64_t one_in = 8;
-    std::uint64_t sum = 14695981039346656037U;
-    for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211U;
-    if (text.size() < 2 || text.size() > 4096 || sum % one_in != 0) return {};
-    const std::size_t from = (sum >> 8U) % text.size();
-    const std::size_t length = 1 + (sum >> 24U) % std::min<std::size_t>(text.size() - from, 32);
+// A longer text of the same shape: `length` bytes of it from `from` many times over. What costs more than its length
+// shows only in long inputs, which a fuzzer seldom makes.
+inline std::string pumped(std::string_view text, std::size_t from, std::size_t length) {
+    constexpr std::size_t bytes_max = 64U << 10U;
     std::string out(text.substr(0, from));
     const std::string_view part = text.substr(from, length);
     while (out.size() + part.size() < bytes_max) out += part;
     return out.append(text.substr(from + length));
 }
 
-// The text itself, and when it has a turn a longer one of its shape.
+// Where the `items`-th item after the separator at `from` ends; npos if there are not so many.
+inline std::size_t items_end(std::string_view text, std::size_t from, std::uint64_t items) {
+    std::size_t at = from;
+    for (; items > 0 && at != std::string_view::npos; --items) at = text.find(text[from], at + 1);
+    return at;
+}
+
+inline constexpr std::string_view separators = ",\n";
+inline constexpr std::uint64_t items_max = 3;  // that are repeated together
+
+// The text itself, and sometimes a longer one, which its own bytes choose.
 template <class Check>
 void at_two_sizes(std::string_view text, const Check& check) {
+    constexpr std::uint64_t one_in = 4;
+    constexpr std::size_t pumped_from_max = 8192;
     check(text);
-    if (const std::string longer = pumped(text); !longer.empty()) check(longer);
+    if (text.empty() || text.size() > pumped_from_max) return;
+    // For seeds: every run of a few items.
+    static const bool thorough = std::getenv("COTRAIN_FUZZ_THOROUGH") != nullptr;
+    if (thorough) {
+        for (std::size_t at = text.find_first_of(separators); at != std::string_view::npos;
+             at = text.find_first_of(separators, at + 1))
+            for (std::uint64_t items = 1; items <= items_max; ++items)
+                if (const std::size_t end = items_end(text, at, items); end != std::string_view::npos)
+                    check(pumped(text, at, end - at));
+        return;
+    }
+    std::uint64_t sum = 14695981039346656037U;
+    for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    sum ^= sum >> 29U;
+    if (sum % one_in != 0) return;
+    const std::size_t at = (sum >> 8U) % text.size();
+    const std::size_t from = text.find_first_of(separators, at);
+    const std::size_t end = from == std::string_view::npos ? from : items_end(text, from, 1 + (sum >> 32U) % items_max);
+    const std::size_t some = 1 + (sum >> 24U) % std::min<std::size_t>(text.size() - at, 32);
+    check(end == std::string_view::npos ? pumped(text, at, some) : pumped(text, from, end - from));
 }
 
 }  // namespace cotrain::fuzz

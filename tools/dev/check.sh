@@ -112,6 +112,9 @@ fuzz_target() {
   say "fuzz $name for $seconds s"
   rm -f "build/test-logs/$name"-{crash,leak,timeout,oom}-*
   local code=0 spent TIMEFORMAT='%U'
+  # The seeds first, each stretched wherever it can be.
+  COTRAIN_FUZZ_THOROUGH=1 quietly "build/test-logs/fuzz-$name.log" "$1" -runs=0 -rss_limit_mb=2048 \
+    -artifact_prefix="build/test-logs/$name-" "test/fuzz/corpus/$name" || { show_fuzz_input "$name"; return 1; }
   { time quietly "build/test-logs/fuzz-$name.log" "$1" -max_total_time="$seconds" -seed="${seed:-0}" -timeout=10 \
     -rss_limit_mb=2048 -artifact_prefix="build/test-logs/$name-" "$2" "test/fuzz/corpus/$name" 2>&3 || code=$?; } \
     3>&2 2>"build/test-logs/fuzz-$name.time"
