@@ -161,6 +161,10 @@ TEST(h2_flood, frames_that_carry_nothing) {
     EXPECT_EQ(flood(raw::frame(raw::settings, 0, 0)), 999);
     EXPECT_EQ(flood(raw::frame(raw::priority, 0, 1, raw::number(0, 5))), 999);
     EXPECT_EQ(flood(raw::frame(raw::data, 0, 1)), 999);
+    for (const int unknown : {0x0a, 0x10, 0x20, 0xff}) {
+        EXPECT_EQ(flood(raw::frame(static_cast<raw::type>(unknown), 0, 0)), 999) << unknown;
+        EXPECT_EQ(flood(raw::frame(static_cast<raw::type>(unknown), 0, 1, "what")), 999) << unknown;
+    }
     EXPECT_EQ(flood(raw::frame(raw::window_update, 0, 0, raw::number(1, 4))), 999 + 64);
     EXPECT_EQ(flood(raw::frame(raw::data, 0, 1, "x")), 5000) << "data is not a flood";
 }

@@ -46,6 +46,44 @@ TEST(h2_limits, a_server_answers_431_and_goes_on) {
     EXPECT_EQ(client.wire.failure(), nullptr);
 }
 
+// HPACK: a literal that enters the table, and then one byte for each time it is meant.
+std::string table_bomb(std::size_t value_bytes, std::size_t times) {
+    std::string block(1, '\x40');
+    block += raw::hpack_length(1) + "x" + raw::hpack_length(value_bytes) + std::string(value_bytes, 'v');
+    return block.append(times, '\xbe');
+}
+
+TEST(h2_limits, headers_are_counted_as_they_are_decoded) {
+    limits bounds;
+    bounds.header_list_bytes_max = 16U << 10U;
+    for (const std::size_t times : {2U, 10U, 40U, 12'000U}) {
+        end_point server(role::server, bounds);
+        answer_all(server);
+        const std::string block = raw::get() + table_bomb(3000, times);
+        const bool taken =
+            server.wire
+                .feed(raw::client_hello() + raw::frame(raw::headers, raw::end_headers | raw::end_stream, 1, block))
+                .has_value();
+        const bool within = 3032 * (times + 1) < 4U * bounds.header_list_bytes_max;
+        EXPECT_EQ(taken, within) << times;
+        EXPECT_EQ(server.streams.size(), times == 2 ? 1U : 0U) << times;
+        EXPECT_EQ(raw::goaway_code(server.take()), within ? -1 : 11) << times;
+    }
+}
+
+TEST(h2_limits, headers_of_refused_streams_are_counted_too) {
+    end_point server(role::server, {.header_list_bytes_max = 16U << 10U});
+    ASSERT_TRUE(server.wire.feed(raw::client_hello()));
+    server.wire.shutdown();  // the peer does not know yet
+    const auto bomb = [](std::uint32_t stream, std::size_t times) {
+        return raw::frame(raw::headers, raw::end_headers | raw::end_stream, stream,
+                          raw::get() + table_bomb(3000, times));
+    };
+    EXPECT_TRUE(server.wire.feed(bomb(1, 10)));
+    EXPECT_FALSE(server.wire.feed(bomb(3, 12'000)));
+    EXPECT_TRUE(server.streams.empty());
+}
+
 TEST(h2_limits, a_client_drops_an_answer_with_too_many_headers) {
     end_point client(role::client, narrow());
     end_point server(role::server);

@@ -83,6 +83,10 @@ int on_frame_recv(nghttp2_session*, const nghttp2_frame* frame, void* user) noex
     }
 }
 
+int on_extension(nghttp2_session*, void**, const nghttp2_frame_hd*, void* self) noexcept {
+    return self_of(self).on_unknown_frame();
+}
+
 int on_invalid_frame_recv(nghttp2_session*, const nghttp2_frame* frame, int library_error, void* self) noexcept {
     return self_of(self).on_invalid_frame(frame->hd.stream_id, library_error);
 }
@@ -112,6 +116,7 @@ std::unique_ptr<nghttp2_session_callbacks, library_deleter> make_callbacks() {
     nghttp2_session_callbacks_set_on_frame_recv_callback(raw, on_frame_recv);
     nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(raw, on_invalid_frame_recv);
     nghttp2_session_callbacks_set_on_stream_close_callback(raw, on_stream_close);
+    nghttp2_session_callbacks_set_unpack_extension_callback(raw, on_extension);
     return made;
 }
 

@@ -88,6 +88,8 @@ struct session_core {
     int on_reset_received(std::int32_t wire_id);
     int on_invalid_frame(std::int32_t wire_id, int library_error);
     int on_empty_data();
+    int on_header_passed_over();
+    int on_unknown_frame();
     int on_broken_stream(const slot& s, std::uint32_t code);
     int give_up(breach found);
 

@@ -27,8 +27,8 @@ void header_block::begin() {
 }
 
 bool header_block::add(std::string_view name, std::string_view value, bool sensitive) {
-    if (over_) return false;
     bytes_ += counted_bytes(name, value);
+    if (over_) return false;
     if (++count_ > headers_max_ || bytes_ > bytes_max_) {
         over_ = true;
         message_ = head{};

@@ -11,15 +11,24 @@
 
 namespace cotrain::net::h2 {
 
+// The size of a header as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113, 6.5.2).
+[[nodiscard]] constexpr std::size_t counted_bytes(std::string_view name, std::string_view value) {
+    return name.size() + value.size() + 32;
+}
+
 class header_block {
    public:
     header_block(std::uint32_t bytes_max, std::uint32_t headers_max)
         : bytes_max_(bytes_max), headers_max_(headers_max) {}
 
     void begin();
+    // A header of which nothing is kept.
+    void pass_over(std::string_view name, std::string_view value) { bytes_ += counted_bytes(name, value); }
     // False once a bound is exceeded; from then on nothing more is kept.
     bool add(std::string_view name, std::string_view value, bool sensitive);
     [[nodiscard]] bool over() const { return over_; }
+    // What was decoded, kept or not.
+    [[nodiscard]] std::size_t decoded_bytes() const { return bytes_; }
     [[nodiscard]] int status() const { return message_.status; }
 
     [[nodiscard]] head take_head() { return std::move(message_); }
@@ -35,10 +44,5 @@ class header_block {
     bool over_ = false;
     head message_;
 };
-
-// The size of a header as SETTINGS_MAX_HEADER_LIST_SIZE counts it (RFC 9113, 6.5.2).
-[[nodiscard]] constexpr std::size_t counted_bytes(std::string_view name, std::string_view value) {
-    return name.size() + value.size() + 32;
-}
 
 }  // namespace cotrain::net::h2

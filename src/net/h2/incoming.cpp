@@ -31,10 +31,13 @@ int session_core::on_begin_headers(const nghttp2_frame& frame) {
 }
 
 int session_core::on_header(std::int32_t wire_id, std::string_view name, std::string_view value, bool sensitive) {
-    if (block_slot == nullptr || block_slot->wire_id != wire_id) return 0;
+    if (block_slot == nullptr || block_slot->wire_id != wire_id) {
+        block.pass_over(name, value);
+        return on_header_passed_over();
+    }
     if (block.add(name, value, sensitive)) return 0;
     // A request that is too large is read to its end and answered, see on_headers_end().
-    if (!block_slot->announced) return 0;
+    if (!block_slot->announced) return on_header_passed_over();
     reset(*block_slot, wire_code::cancel, ending::too_large,
           "the peer's headers exceed " + std::to_string(bounds.header_list_bytes_max) +
               " bytes (header_list_bytes_max) or " + std::to_string(bounds.headers_max) + " headers (headers_max)");

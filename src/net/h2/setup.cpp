@@ -25,7 +25,11 @@ limits within_protocol(limits bounds) {
     return bounds;
 }
 
-std::unique_ptr<nghttp2_option, library_deleter> options(const limits& bounds) {
+// Types from here on are unknown, or of extensions that we do not speak.
+constexpr unsigned first_unknown_type = NGHTTP2_CONTINUATION + 1;
+constexpr unsigned last_type = 255;
+
+std::unique_ptr<nghttp2_option, library_deleter> options(role as, const limits& bounds) {
     nghttp2_option* raw = nullptr;
     if (nghttp2_option_new(&raw) != 0) throw std::bad_alloc();
     std::unique_ptr<nghttp2_option, library_deleter> option(raw);
@@ -33,6 +37,9 @@ std::unique_ptr<nghttp2_option, library_deleter> options(const limits& bounds) {
     nghttp2_option_set_max_outbound_ack(raw, bounds.control_frames_queued_max);
     nghttp2_option_set_max_deflate_dynamic_table_size(raw, bounds.header_table_bytes);
     nghttp2_option_set_max_send_header_block_length(raw, bounds.header_list_bytes_max + header_block_slack);
+    // Without this the library passes over them unseen.
+    for (unsigned type = first_unknown_type; as == role::server && type <= last_type; ++type)
+        nghttp2_option_set_user_recv_extension_type(raw, static_cast<std::uint8_t>(type));
 #if COTRAIN_NGHTTP2_LIMITS_RESETS
     // Off: it reads the clock; flood_guard does the same with the time it is told.
     nghttp2_option_set_stream_reset_rate_limit(raw, std::numeric_limits<std::uint32_t>::max(),
@@ -60,7 +67,7 @@ session_core::session_core(role which, const limits& with, events& who)
 }
 
 void session_core::create() {
-    const auto option = options(bounds);
+    const auto option = options(as, bounds);
     nghttp2_session* raw = nullptr;
     const int failed_with = is_client() ? nghttp2_session_client_new2(&raw, &callbacks(), this, option.get())
                                         : nghttp2_session_server_new2(&raw, &callbacks(), this, option.get());

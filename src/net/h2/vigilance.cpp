@@ -5,6 +5,13 @@
 
 namespace cotrain::net::h2 {
 
+namespace {
+
+// Headers of one block that are decoded after they are too many, in units of what is allowed.
+constexpr std::size_t headers_passed_over_factor = 4;
+
+}  // namespace
+
 int session_core::give_up(breach found) {
     if (!failing && !failed) failing = std::move(found);
     // In the middle of sending the library could not go on to send our GOAWAY; drain() looks at `failing` itself.
@@ -28,6 +35,18 @@ int session_core::on_frame_begin(const nghttp2_frame_hd& frame) {
 
 int session_core::on_empty_data() {
     return is_client() || flood.on_idle_frame() ? 0 : give_up(flood_of("empty DATA frames"));
+}
+
+// One byte may stand for a whole entry of the table: a peer that goes on after it is refused costs more than its bytes.
+int session_core::on_header_passed_over() {
+    const std::size_t most = headers_passed_over_factor * bounds.header_list_bytes_max;
+    return is_client() || block.decoded_bytes() <= most ? 0 : give_up(flood_of("headers beyond its bound"));
+}
+
+// To be ignored (RFC 9113, 4.1), but not without end.
+int session_core::on_unknown_frame() {
+    if (!is_client() && !flood.on_idle_frame()) return give_up(flood_of("frames of unknown types"));
+    return static_cast<int>(NGHTTP2_ERR_CANCEL);
 }
 
 int session_core::on_reset_received(std::int32_t wire_id) {
