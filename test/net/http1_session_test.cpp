@@ -104,6 +104,34 @@ TEST_F(http1, a_coding_we_do_not_know_is_refused) {
     EXPECT_TRUE(session_.closing());
 }
 
+TEST_F(http1, a_header_that_goes_on_in_the_next_line_is_refused) {
+    for (const std::string_view fold : {"\r\n ", "\r\n\t", "\r\n  \t"}) {
+        const std::string text =
+            "POST / HTTP/1.1\r\nHost: a\r\nX: 1" + std::string(fold) + "2\r\nContent-Length: 0\r\n\r\n";
+        for (std::size_t cut = 1; cut <= text.size(); ++cut) {
+            session one{limits{}};
+            std::string pending;
+            for (std::size_t at = 0; at < text.size(); at += cut) {
+                pending.append(std::string_view(text).substr(at, cut));
+                pending.erase(0, one.feed(pending));
+            }
+            EXPECT_FALSE(one.take()) << cut;
+            EXPECT_THAT(std::string(one.outgoing().view()), StartsWith("HTTP/1.1 400 ")) << cut;
+            EXPECT_TRUE(one.closing());
+        }
+    }
+    // Blanks where they belong.
+    feed("GET / HTTP/1.1\r\nHost: a \t\r\nX:\t 1 2\r\n\r\n");
+    EXPECT_TRUE(session_.take());
+}
+
+TEST_F(http1, old_peers_know_no_transfer_coding) {
+    feed("POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n");
+    EXPECT_THAT(sent(), StartsWith("HTTP/1.1 400 "));
+    EXPECT_TRUE(session_.closing());
+    EXPECT_FALSE(session_.take());
+}
+
 TEST_F(http1, the_next_request_waits_for_the_answer) {
     const std::string rest = feed(std::string(simple) + "GET /2 HTTP/1.1\r\nHost: a\r\n\r\n");
     EXPECT_THAT(rest, StartsWith("GET /2"));

@@ -75,6 +75,7 @@ void session::renew() {
     chunks_.reset();
     length_ = 0;
     body_.clear();
+    line_ended_ = false;
     receiving_ = false;
 }
 
@@ -100,15 +101,28 @@ std::size_t session::read_head(std::string_view bytes) {
     const std::size_t used = parser_->put(boost::asio::buffer(bytes.data(), bytes.size()), error);
     if (error && error != http::error::need_more) {
         refuse(status_for(error), error.message());
+    } else if (folded(bytes.substr(0, used))) {
+        refuse(400, "a header goes on in the next line");
     } else if (parser_->is_header_done()) {
         begin_body();
     }
     return used;
 }
 
+// The parser would join such lines; others read them differently: RFC 9112, 5.2.
+bool session::folded(std::string_view head) {
+    for (const char byte : head) {
+        if (line_ended_ && (byte == ' ' || byte == '\t')) return true;
+        line_ended_ = byte == '\n';
+    }
+    return false;
+}
+
 void session::begin_body() {
     const auto& head = parser_->get();
     if (head.find(http::field::transfer_encoding) != head.end()) {
+        // HTTP/1.0 knows none, so whoever forwarded this may see another end: RFC 9112, 6.1.
+        if (head.version() < 11) return refuse(400, "there is no transfer coding in HTTP/1.0");
         // A coding that only somebody else understands would hide where the next request begins: RFC 9112, 6.1.
         if (!boost::beast::iequals(head[http::field::transfer_encoding], "chunked"))
             return refuse(501, "no other transfer coding than chunked is understood");

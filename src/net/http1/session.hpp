@@ -69,6 +69,7 @@ class session {
     void renew();
     std::size_t read_head(std::string_view bytes);
     std::size_t read_body(std::string_view bytes);
+    [[nodiscard]] bool folded(std::string_view head);
     void begin_body();
     void complete();
     void status_line(int status);
@@ -83,6 +84,7 @@ class session {
     std::string body_;
     std::optional<request> ready_;
     base::byte_queue outgoing_;
+    bool line_ended_ = false;  // the head was read up to the end of a line
     bool receiving_ = false;
     bool answering_ = false;
     bool closing_ = false;
