@@ -59,6 +59,7 @@ void loopback_patches(benchmark::State& state) {
     asio::io_context loop(1);
     auto log = base::stderr_logger();
     net::server_options serve;
+    serve.limits.peer_streams_max = 128;  // as many as the client asks for
     serve.tls = [&] { return *server_tls; };
     net::server server(loop.get_executor(), std::move(serve), answer, log);
     if (const auto started = server.start(); !started) throw std::runtime_error(started.error().message);

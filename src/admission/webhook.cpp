@@ -66,8 +66,9 @@ std::optional<hook> hook_at(std::string_view path) {
     return static_cast<hook>(found - paths.begin());
 }
 
-call::call(hook h, std::string body, api::seconds_time now, const plugins::builtin& framework, const gates& open)
-    : hook_(h), body_(std::move(body)) {
+call::call(hook h, std::string body, api::seconds_time now, const plugins::builtin& framework, const gates& open,
+           std::size_t memory_bytes_max)
+    : hook_(h), body_(std::move(body)), memory_(memory_bytes_max) {
     begin(now, framework, open);
 }
 

@@ -45,7 +45,9 @@ inline constexpr std::size_t warnings_max = 32;
 //   send(c.finish());
 class call {
    public:
-    call(hook h, std::string body, api::seconds_time now, const plugins::builtin& framework, const gates& open);
+    // Documents that need more than `memory_bytes_max` are refused.
+    call(hook h, std::string body, api::seconds_time now, const plugins::builtin& framework, const gates& open,
+         std::size_t memory_bytes_max = review_memory_bytes_max);
     call(const call&) = delete;
     call& operator=(const call&) = delete;
 
@@ -54,6 +56,8 @@ class call {
     // The answer's JSON, after the last question.
     [[nodiscard]] std::string finish();
     [[nodiscard]] const api::admission_response& response() const { return response_; }
+    // What its documents hold at present.
+    [[nodiscard]] std::size_t memory_bytes() const { return memory_.bytes_reserved(); }
 
    private:
     void begin(api::seconds_time now, const plugins::builtin& framework, const gates& open);

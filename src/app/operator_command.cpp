@@ -6,6 +6,7 @@
 #include "app/command.hpp"
 #include "app/operator.hpp"
 #include "app/private_memory.hpp"
+#include "app/process_limits.hpp"
 #include "kube/find_config.hpp"
 
 namespace cotrain::app {
@@ -30,6 +31,7 @@ int run_operator(arguments words) {
     keep_memory_private();
     auto flags = read_flags(words);
     if (!flags) return failed(operator_exit::wrong, flags.error());
+    raise_descriptor_limit();
     auto config = load_configuration(*flags);
     if (!config) return failed(operator_exit::wrong, config.error());
     base::logger& log = base::stderr_logger();

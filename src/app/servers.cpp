@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/config_tls.hpp"
+#include "base/memory_limit.hpp"
 #include "kube/find_config.hpp"
 #include "serve/process_metrics.hpp"
 
@@ -17,7 +18,6 @@ using namespace std::chrono_literals;
 constexpr std::string_view default_namespace = "kubeflow-system";
 // Probes and scrapes are small and few.
 constexpr std::size_t small_body_bytes_max = 4096;
-constexpr std::size_t few_connections = 64;
 
 std::string operator_namespace(const kube::client& api) {
     const std::string& ns = api.default_namespace();
@@ -35,7 +35,6 @@ net::server_options small_server(const listen_address& at) {
     net::server_options out;
     out.address = at.host;
     out.port = at.port;
-    out.connections_max = few_connections;
     out.body_bytes_max = small_body_bytes_max;
     out.request = 5s;
     out.idle = 60s;
@@ -59,9 +58,13 @@ std::string servers::ca_certificate() const {
 
 servers::servers(servers_tools tools)
     : tools_(std::move(tools)),
+      account_(std::make_shared<net::memory_account>(net::memory_account::share_of(base::memory_limit()))),
+      shares_(share_connections(descriptors_max())),
       certificate_(to_server_options(tools_.config.tls)),
-      webhooks_(tools_.cluster, {.mutable_while_suspended = tools_.config.effective_gates().mutable_while_suspended,
-                                 .ttl = tools_.config.effective_gates().train_job_ttl}),
+      webhooks_(tools_.executor, tools_.cluster,
+                {.mutable_while_suspended = tools_.config.effective_gates().mutable_while_suspended,
+                 .ttl = tools_.config.effective_gates().train_job_ttl},
+                *account_),
       guard_(tools_.api, tools_.log) {
     const health_config& health = tools_.config.health;
     const serve::check ping{"ping", [] { return std::string(); }};
@@ -88,6 +91,7 @@ net::server_options servers::secured(net::server_options options) const {
 }
 
 base::result<> servers::listen(std::string_view what, net::server_options options, net::request_handler handler) {
+    options.account = account_;
     auto made = std::make_unique<net::server>(tools_.executor, std::move(options), std::move(handler), tools_.log);
     if (auto started = made->start(); !started) return base::fail(std::move(started.error()).during(what));
     tools_.log.info("serving", {{"what", what}, {"port", std::int64_t{made->port()}}});
@@ -124,12 +128,14 @@ base::result<> servers::start() {
     if (config.health.bind.enabled) {
         net::server_options options = small_server(config.health.bind);
         options.plain_http1 = true;
+        options.connections_max = shares_.health;
         auto up = listen("health", options, [this](net::incoming in) { return answer_health(std::move(in)); });
         if (!up) return up;
     }
     if (config.metrics.bind.enabled) {
         net::server_options options = small_server(config.metrics.bind);
         options.plain_http1 = true;
+        options.connections_max = shares_.metrics;
         if (config.metrics.secure) options = secured(options);
         auto up = listen("metrics", options, [this](net::incoming in) { return answer_metrics(std::move(in)); });
         if (!up) return up;
@@ -137,6 +143,7 @@ base::result<> servers::start() {
     net::server_options reviews = secured(serve::webhook_endpoint::server_options());
     reviews.address = config.webhook.host;
     reviews.port = config.webhook.port;
+    reviews.connections_max = shares_.reviews;
     auto up = listen("webhooks", reviews, [this](net::incoming in) { return webhooks_.answer(std::move(in)); });
     if (!up) return up;
     if (config.effective_gates().train_job_status) {
@@ -146,6 +153,7 @@ base::result<> servers::start() {
         net::server_options reports = secured(serve::progress_endpoint::server_options());
         reports.address = {};
         reports.port = config.status_server.port;
+        reports.connections_max = shares_.reports;
         up = listen("progress reports", reports, [this](net::incoming in) { return progress_->answer(std::move(in)); });
         if (!up) return up;
     }
@@ -202,6 +210,16 @@ void servers::write_metrics(serve::exposition& to) const {
     to.family("cotrain_http_requests_total", metric_type::counter, "Requests that our servers took, by server.");
     for (const listening& each : servers_)
         to.sample({{"server", each.what}}, static_cast<double>(each.on->counters().requests));
+    to.family("cotrain_http_connections_displaced_total", metric_type::counter,
+              "Connections that were closed to make room for others, by server.");
+    for (const listening& each : servers_)
+        to.sample({{"server", each.what}}, static_cast<double>(each.on->counters().displaced_connections));
+    to.single("cotrain_http_memory_bytes", metric_type::gauge, "Memory that requests to our servers hold.",
+              static_cast<double>(account_->held()));
+    to.single("cotrain_http_memory_max_bytes", metric_type::gauge, "Memory that requests to our servers may hold.",
+              static_cast<double>(account_->bytes_max()));
+    to.single("cotrain_http_requests_ended_total", metric_type::counter,
+              "Requests that were ended or refused for want of memory.", static_cast<double>(account_->endings()));
     to.family("cotrain_http_connections_refused_total", metric_type::counter,
               "Connections beyond the bound of a server, by server.");
     for (const listening& each : servers_)

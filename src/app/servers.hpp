@@ -10,9 +10,11 @@
 
 #include "app/config.hpp"
 #include "app/config_flags.hpp"
+#include "app/process_limits.hpp"
 #include "base/asio.hpp"
 #include "base/log.hpp"
 #include "kube/client.hpp"
+#include "net/memory_account.hpp"
 #include "net/server.hpp"
 #include "serve/access_guard.hpp"
 #include "serve/certificate_files.hpp"
@@ -67,6 +69,8 @@ class servers {
     void write_metrics(serve::exposition& to) const;
 
     servers_tools tools_;
+    std::shared_ptr<net::memory_account> account_;  // of all servers
+    connection_shares shares_;
     serve::served_certificate certificate_;
     std::unique_ptr<serve::certificate_keeper> keeper_;
     std::unique_ptr<serve::certificate_files> files_;

@@ -103,8 +103,8 @@ class connection final : public h2::events {
     owner& owner_;
     h2::session session_;
     liveness pulse_;
-    base::byte_queue incoming_{transport::read_retain_bytes};
-    base::byte_queue outgoing_{transport::write_retain_bytes};
+    base::byte_queue incoming_{transport::generous.read_retain_bytes};
+    base::byte_queue outgoing_{transport::generous.write_retain_bytes};
     boost::unordered_flat_map<std::uint64_t, std::shared_ptr<exchange>> running_;
     std::vector<std::shared_ptr<exchange>> announced_;
     std::vector<std::shared_ptr<exchange>> waking_;  // of deliver()

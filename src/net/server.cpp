@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <boost/asio/ip/v6_only.hpp>
+#include <boost/system/errc.hpp>
 #include <boost/system/system_error.hpp>
 #include <exception>
+#include <list>
 #include <utility>
 #include <vector>
 
 #include "base/task_group.hpp"
+#include "net/crowd.hpp"
 #include "net/http1/serving.hpp"
 #include "net/serving.hpp"
 
@@ -18,6 +21,19 @@ namespace {
 
 constexpr std::chrono::milliseconds sweep_every{250};
 constexpr std::chrono::milliseconds accept_pause{50};  // when the system has no descriptors left
+constexpr std::size_t own_account_bytes_max = 256U << 20U;
+
+server_options completed(server_options given) {
+    if (given.account == nullptr) given.account = std::make_shared<memory_account>(own_account_bytes_max);
+    if (given.connections_per_source_max == 0)
+        given.connections_per_source_max = std::max<std::size_t>(1, given.connections_max / 4);
+    return given;
+}
+
+bool out_of_descriptors(const boost::system::error_code& error) {
+    return error == boost::system::errc::too_many_files_open ||
+           error == boost::system::errc::too_many_files_open_in_system;
+}
 
 constexpr int internal_error = 500;
 
@@ -45,7 +61,7 @@ request_handler contained(const request_handler& inner, base::logger& log) {
 struct server::impl {
     impl(asio::any_io_executor on, server_options given, request_handler answer, base::logger& to)
         : executor(on),
-          options(std::move(given)),
+          options(completed(std::move(given))),
           bare(std::move(answer)),
           handler(contained(bare, to)),
           log(to),
@@ -60,22 +76,38 @@ struct server::impl {
     asio::ip::tcp::acceptor acceptor;
     base::task_group tasks;
     server_counters counters;
-    std::vector<std::shared_ptr<server_link>> connections;
-    struct shaking {
-        transport* wire;
-        time_point until;
+    // A connection: first it shakes hands, then it has a link.
+    struct place {
+        source from;
+        time_point since;
+        transport* shaking = nullptr;
+        std::shared_ptr<server_link> link;
+
+        [[nodiscard]] bool closed() const { return shaking == nullptr && (link == nullptr || link->closed()); }
+        [[nodiscard]] std::optional<time_point> waiting_since() const {
+            return shaking != nullptr ? since : link->waiting_since();
+        }
+        void close() const {
+            if (shaking != nullptr) return shaking->close();
+            link->close();
+        }
     };
-    std::vector<shaking> handshakes;
+    std::list<place> places;
+    bool accepting = true;  // the last attempt succeeded
     bool stopping = false;
 
     [[nodiscard]] awaitable<void> accept();
-    [[nodiscard]] awaitable<void> serve(asio::ip::tcp::socket socket);
+    [[nodiscard]] awaitable<void> serve(asio::ip::tcp::socket socket, std::list<place>::iterator at);
     [[nodiscard]] awaitable<void> write(std::shared_ptr<server_link> link) { co_await link->write_loop(); }
     [[nodiscard]] awaitable<void> sweep();
-    [[nodiscard]] std::shared_ptr<server_link> link(transport wire);
+    [[nodiscard]] std::shared_ptr<server_link> link(transport wire, const source& from);
     [[nodiscard]] boost::system::error_code listen(const asio::ip::address& address);
-    [[nodiscard]] bool make_room();
-    [[nodiscard]] bool full() const { return connections.size() + handshakes.size() >= options.connections_max; }
+    // Whether a new connection from there gets a place when there are so many at most; somebody may lose his for it.
+    [[nodiscard]] bool make_room(const source& from, std::size_t connections_max);
+    void forget_closed() {
+        std::erase_if(places, [](const place& each) { return each.closed(); });
+    }
+    [[nodiscard]] std::vector<std::shared_ptr<server_link>> links() const;
 };
 
 server::server(asio::any_io_executor executor, server_options options, request_handler handler, base::logger& log)
@@ -114,22 +146,22 @@ boost::system::error_code server::impl::listen(const asio::ip::address& address)
     return error;
 }
 
-// Who has waited longest without a request goes first, or the oldest of those who do not shake hands, whichever are
-// more: connections that only sit there keep nobody out.
-bool server::impl::make_room() {
-    if (!full()) return true;
-    if (handshakes.size() > connections.size()) {
-        const shaking oldest = handshakes.front();
-        handshakes.erase(handshakes.begin());
-        oldest.wire->close();
-        return !full();
+bool server::impl::make_room(const source& from, std::size_t connections_max) {
+    forget_closed();
+    const auto of_source = static_cast<std::size_t>(std::ranges::count(places, from, &place::from));
+    if (places.size() < connections_max && of_source < options.connections_per_source_max) return true;
+    std::vector<occupant> present;
+    present.reserve(places.size());
+    for (const place& each : places) present.push_back({each.from, each.waiting_since()});
+    const entry_verdict verdict = admit(present, from, {connections_max, options.connections_per_source_max});
+    if (verdict.leaves) {
+        ++counters.displaced_connections;
+        const auto leaving = std::next(places.begin(), static_cast<std::ptrdiff_t>(*verdict.leaves));
+        leaving->close();
+        // Its coroutines may still have to notice.
+        if (leaving->closed()) places.erase(leaving);
     }
-    const auto longest = std::ranges::min_element(
-        connections, {}, [](const auto& link) { return link->idle_since().value_or(time_point::max()); });
-    if (longest == connections.end() || !(*longest)->idle_since()) return false;
-    (*longest)->close();
-    std::erase_if(connections, [](const auto& link) { return link->closed(); });
-    return !full();
+    return verdict.admitted;
 }
 
 awaitable<void> server::impl::accept() {
@@ -138,57 +170,73 @@ awaitable<void> server::impl::accept() {
         auto [error, socket] = co_await acceptor.async_accept(use_tuple);
         if (error == asio::error::operation_aborted) co_return;
         if (error) {
-            log.warn("cannot accept a connection", {{"error", std::string_view(error.message())}});
+            if (std::exchange(accepting, false))
+                log.warn("cannot accept a connection", {{"error", std::string_view(error.message())}});
+            // Who only sits there makes room, as when there are too many.
+            if (out_of_descriptors(error)) static_cast<void>(make_room(source{}, places.size()));
             pause.expires_after(accept_pause);
             co_await pause.async_wait(use_tuple);
             continue;
         }
-        if (!make_room()) {
+        accepting = true;
+        boost::system::error_code gone;
+        const source from = source_of(socket.remote_endpoint(gone).address());
+        if (gone) continue;
+        if (!make_room(from, options.connections_max)) {
             ++counters.refused_connections;
             continue;  // the socket closes
         }
         ++counters.connections;
-        tasks.spawn("connection", serve(std::move(socket)));
+        places.push_back({.from = from, .since = std::chrono::steady_clock::now()});
+        tasks.spawn("connection", serve(std::move(socket), std::prev(places.end())));
     }
 }
 
-awaitable<void> server::impl::serve(asio::ip::tcp::socket socket) {
+awaitable<void> server::impl::serve(asio::ip::tcp::socket socket, std::list<place>::iterator at) {
     boost::system::error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+    // Until there is a link nobody else takes the place away.
+    struct leave {
+        std::list<place>* list;
+        std::list<place>::iterator at;
+        bool linked = false;
+        ~leave() {
+            if (!linked) list->erase(at);
+        }
+    } at_end{&places, at};
     std::optional<tls::engine> secured;
     if (options.tls) {
         auto keys = options.tls();
         if (!keys) co_return;  // no certificate yet
         secured.emplace(std::move(keys));
     }
-    transport wire(std::move(socket), std::move(secured));
-    handshakes.push_back({&wire, std::chrono::steady_clock::now() + options.handshake});
-    struct leave {
-        std::vector<shaking>* list;
-        transport* wire;
-        ~leave() {
-            std::erase_if(*list, [this](const shaking& s) { return s.wire == wire; });
-        }
-    };
-    {
-        leave at_end{&handshakes, &wire};
-        if (auto shaken = co_await wire.handshake(); !shaken) {
-            log.debug("TLS handshake failed", {{"error", shaken.error().message}});
-            co_return;
-        }
+    transport wire(std::move(socket), std::move(secured), transport::lean);
+    at->shaking = &wire;
+    if (auto shaken = co_await wire.handshake(); !shaken) {
+        log.debug("TLS handshake failed", {{"error", shaken.error().message}});
+        co_return;
     }
-    const auto with = link(std::move(wire));
-    connections.push_back(with);
+    const auto with = link(std::move(wire), at->from);
+    at->shaking = nullptr;
+    at->link = with;
+    at_end.linked = true;
     if (stopping) with->shutdown();
     tasks.spawn("write", write(with));
     co_await with->read_loop();
     // After a protocol error the writer still says why: the sweep removes what is closed.
 }
 
-std::shared_ptr<server_link> server::impl::link(transport wire) {
+std::shared_ptr<server_link> server::impl::link(transport wire, const source& from) {
     const bool old = options.tls ? wire.protocol() != "h2" : options.plain_http1;
-    if (old) return std::make_shared<http1::serving>(std::move(wire), options, handler, counters, tasks);
-    return std::make_shared<serving>(std::move(wire), options, handler, counters, tasks);
+    if (old) return std::make_shared<http1::serving>(std::move(wire), from, options, handler, counters, tasks);
+    return std::make_shared<serving>(std::move(wire), from, options, handler, counters, tasks);
+}
+
+std::vector<std::shared_ptr<server_link>> server::impl::links() const {
+    std::vector<std::shared_ptr<server_link>> out;
+    for (const place& each : places)
+        if (each.link != nullptr) out.push_back(each.link);
+    return out;
 }
 
 awaitable<void> server::impl::sweep() {
@@ -197,10 +245,10 @@ awaitable<void> server::impl::sweep() {
         timer.expires_after(sweep_every);
         co_await timer.async_wait(use_tuple);
         const auto now = std::chrono::steady_clock::now();
-        for (const shaking& each : std::vector(handshakes))
-            if (each.until <= now) each.wire->close();
-        std::erase_if(connections, [](const auto& link) { return link->closed(); });
-        for (const auto& link : std::vector(connections)) link->tick(now);
+        for (const place& each : places)
+            if (each.shaking != nullptr && now - each.since >= options.handshake) each.shaking->close();
+        forget_closed();
+        for (const auto& link : links()) link->tick(now);
     }
 }
 
@@ -211,17 +259,18 @@ std::uint16_t server::port() const {
 
 server_counters server::counters() const {
     server_counters now = impl_->counters;
-    now.connections_open = static_cast<std::size_t>(std::count_if(impl_->connections.begin(), impl_->connections.end(),
-                                                                  [](const auto& link) { return !link->closed(); }));
+    now.connections_open = static_cast<std::size_t>(std::ranges::count_if(
+        impl_->places, [](const auto& each) { return each.link != nullptr && !each.link->closed(); }));
+    now.bytes_held = impl_->options.account->held();
     return now;
 }
 
 void server::shutdown_connections() {
-    for (const auto& link : std::vector(impl_->connections)) link->shutdown();
+    for (const auto& link : impl_->links()) link->shutdown();
 }
 
 void server::drop_connections() {
-    for (const auto& link : std::vector(impl_->connections)) link->close();
+    for (const auto& link : impl_->links()) link->close();
 }
 
 void server::close() {
@@ -243,7 +292,7 @@ awaitable<void> server::stop(std::chrono::steady_clock::time_point latest) {
     drop_connections();
     impl_->tasks.cancel();
     co_await impl_->tasks.join();
-    impl_->connections.clear();
+    impl_->places.clear();
 }
 
 }  // namespace cotrain::net

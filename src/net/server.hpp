@@ -15,6 +15,7 @@
 #include "base/log.hpp"
 #include "net/h2/session.hpp"
 #include "net/http.hpp"
+#include "net/memory_account.hpp"
 #include "net/tls/context.hpp"
 
 namespace cotrain::net {
@@ -27,10 +28,15 @@ struct server_options {
     // With TLS the peer chooses among what the context offers, HTTP/1.1 if it names nothing. With plain text it is
     // HTTP/2 (prior knowledge), or this:
     bool plain_http1 = false;
-    h2::limits limits{.stream_window_bytes = 1U << 20U, .connection_window_bytes = 4U << 20U};
-    std::size_t connections_max = 1024;
-    std::size_t body_bytes_max = 4U << 20U;          // of one request; more is answered with 413
-    std::size_t all_bodies_bytes_max = 256U << 20U;  // of all requests at once; more is answered with 503
+    h2::limits limits{.stream_window_bytes = 1U << 20U,
+                      .connection_window_bytes = 4U << 20U,
+                      .header_list_bytes_max = 16U << 10U,
+                      .peer_streams_max = 32};
+    std::size_t connections_max = 512;
+    std::size_t connections_per_source_max = 0;  // of one address (IPv6: /64); 0: a quarter of connections_max
+    std::size_t body_bytes_max = 4U << 20U;      // of one request; more is answered with 413
+    // What requests to all servers that share it may hold; more is answered with 503. None: one of this server's own.
+    std::shared_ptr<memory_account> account;
     std::chrono::milliseconds handshake{10'000};
     std::chrono::milliseconds request{60'000};  // for a peer to send one, and to take what was answered
     std::chrono::milliseconds idle{180'000};    // without any stream
@@ -45,6 +51,18 @@ class incoming {
 
     [[nodiscard]] const h2::head& head() const;
     [[nodiscard]] std::string_view body() const;
+    // The body as the caller's own; body() is empty then.
+    [[nodiscard]] std::string take_body();
+
+    // Before work that takes so much memory beside the body. False: there is no room, answer with 503.
+    [[nodiscard]] bool begin_work(std::size_t bytes);
+    // The work took only so much, or is done with it.
+    void work_holds(std::size_t bytes);
+    // While a request only waits it may be ended to make room for others, see over(); views of its body are no longer
+    // good then.
+    void may_be_ended(bool on);
+    // There is nobody to answer: the peer is gone, or the request was ended to make room.
+    [[nodiscard]] bool over() const;
 
     // The whole answer at once.
     void respond(int status, header_list headers, std::string_view body);
@@ -65,9 +83,9 @@ class incoming {
 using request_handler = std::function<awaitable<void>(incoming)>;
 
 struct server_counters {
-    std::uint64_t connections = 0, refused_connections = 0, requests = 0, flood_endings = 0;
+    std::uint64_t connections = 0, refused_connections = 0, displaced_connections = 0, requests = 0, flood_endings = 0;
     std::size_t connections_open = 0;
-    std::size_t body_bytes = 0;  // held at present
+    std::size_t bytes_held = 0;  // by requests, of all servers that share the account
 };
 
 class server {

@@ -1,7 +1,11 @@
 // The loops of a server connection and the life of a request on it.
 #include "net/serving.hpp"
 
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <charconv>
 #include <utility>
+#include <vector>
 
 namespace cotrain::net {
 
@@ -14,11 +18,26 @@ constexpr std::chrono::milliseconds linger{1000};
 
 std::uint64_t id(h2::stream_key key) { return static_cast<std::uint64_t>(key); }
 
+std::size_t bytes_of(const h2::head& head) {
+    std::size_t bytes = head.method.size() + head.path.size() + head.scheme.size() + head.authority.size();
+    for (const header& each : head.headers) bytes += sizeof each + each.name.size() + each.value.size();
+    return bytes;
+}
+
+// 0 where there is none; the session has refused what is no number.
+std::size_t content_length(const h2::head& head) {
+    const auto text = find_header(head.headers, "content-length");
+    std::size_t bytes = 0;
+    std::from_chars(text.data(), text.data() + text.size(), bytes);
+    return bytes;
+}
+
 }  // namespace
 
-serving::serving(transport wire, const server_options& options, const request_handler& handler,
+serving::serving(transport wire, const source& from, const server_options& options, const request_handler& handler,
                  server_counters& counters, base::task_group& tasks)
     : wire_(std::move(wire)),
+      from_(from),
       options_(options),
       handler_(handler),
       counters_(counters),
@@ -89,9 +108,14 @@ void serving::close() {
     kick();
 }
 
-std::optional<time_point> serving::idle_since() const {
-    if (!streams_.empty()) return std::nullopt;
-    return busy_;
+std::optional<time_point> serving::waiting_since() const {
+    if (streams_.empty()) return busy_;
+    time_point first = time_point::max();
+    for (const auto& [key, request] : streams_) {
+        if (request->handed && !request->answered) return std::nullopt;
+        first = std::min(first, request->answered.value_or(request->since));
+    }
+    return first;
 }
 
 void serving::tick(time_point now) {
@@ -100,12 +124,15 @@ void serving::tick(time_point now) {
     if (leaving_ && streams_.empty() && now - leaving_since_ > options_.drain) return close();
     if (lingering_since_ && now - *lingering_since_ > linger) return close();
     if (writing_since_ && now - *writing_since_ > options_.request) return close();
-    for (const auto& [key, request] : streams_) {
-        if (!dawdles(*request, now)) continue;
-        session_.cancel(request->stream);  // changes streams_: one a tick is enough
-        kick();
-        break;
-    }
+    cancel_dawdlers(now);
+}
+
+void serving::cancel_dawdlers(time_point now) {
+    std::vector<h2::stream_key> slow;  // each that is cancelled leaves streams_
+    for (const auto& [key, request] : streams_)
+        if (dawdles(*request, now)) slow.push_back(request->stream);
+    for (const h2::stream_key each : slow) session_.cancel(each);
+    if (!slow.empty()) kick();
 }
 
 // Who sends a request bit by bit, or does not take its answer.
@@ -120,37 +147,51 @@ void serving::mark_answered(h2::stream_key stream) {
 }
 
 void serving::on_head(h2::stream_key stream, h2::head head) {
-    auto request = std::make_shared<incoming::state>(counters_);
+    auto request = std::make_shared<incoming::state>(*options_.account, from_);
     request->on = this;
     request->stream = stream;
     request->head = std::move(head);
+    request->head_bytes = bytes_of(request->head);
     request->since = std::chrono::steady_clock::now();
-    streams_.emplace(id(stream), std::move(request));
+    streams_.emplace(id(stream), request);
+    request->body_bytes_said = content_length(request->head);
+    if (request->body_bytes_said > options_.body_bytes_max) return refuse(*request, 413);
+    if (!request->claim.raise(request->bytes())) refuse(*request, 503);
 }
 
 void serving::on_data(h2::stream_key stream, std::string_view bytes) {
     session_.consume(stream, bytes.size());
     const auto found = streams_.find(id(stream));
     if (found == streams_.end() || found->second->refused) return;
-    incoming::state& request = *found->second;
-    request.body.append(bytes);
-    request.account.set(request.body.size());
-    if (request.body.size() > options_.body_bytes_max) return refuse(request, 413);
-    if (counters_.body_bytes > options_.all_bodies_bytes_max) refuse(request, 503);
+    const auto request = found->second;  // what makes room may change streams_
+    if (bytes.size() > options_.body_bytes_max - request->body.size()) return refuse(*request, 413);
+    if (!request->make_room(bytes.size(), options_.body_bytes_max)) return refuse(*request, 503);
+    request->body.append(bytes);
 }
 
 void serving::refuse(incoming::state& request, int status) {
     request.refused = true;
-    request.body = {};
-    request.account.set(0);
-    session_.respond(request.stream, status, {}, true);
     request.answered = std::chrono::steady_clock::now();
+    request.claim.pin(false);
+    request.forget_body();
+    session_.respond(request.stream, status, {}, true);
+}
+
+// What is answered already, or refused, only waits for its peer to take it.
+void serving::give_up(incoming::state& request) {
+    if (request.answered) {
+        session_.cancel(request.stream);
+    } else {
+        refuse(request, 503);
+    }
+    kick();
 }
 
 void serving::on_end(h2::stream_key stream, header_list) {
     const auto found = streams_.find(id(stream));
     if (found == streams_.end() || found->second->refused) return;
     found->second->handed = true;
+    found->second->claim.pin(true);
     complete_.push_back(found->second);
 }
 
@@ -169,14 +210,28 @@ void serving::on_writable(h2::stream_key stream) {
 }
 
 void serving::start_handlers() {
-    for (auto& request : std::exchange(complete_, {})) {
+    for (unsigned handed = 0; handed < requests_a_turn_max && !complete_.empty(); complete_.pop_front()) {
+        auto request = std::move(complete_.front());
         if (request->on == nullptr) continue;
+        ++handed;
         ++counters_.requests;
         tasks_.spawn("request", answer(std::move(request)));
     }
+    if (complete_.empty() || std::exchange(handing_on_, true)) return;
+    asio::post(tasks_.executor(), [self = weak_from_this()] {
+        const auto link = self.lock();
+        if (link == nullptr) return;
+        link->handing_on_ = false;
+        link->start_handlers();
+    });
 }
 
-awaitable<void> serving::answer(std::shared_ptr<incoming::state> request) { co_await handler_(incoming(request)); }
+awaitable<void> serving::answer(std::shared_ptr<incoming::state> request) {
+    co_await handler_(incoming(request));
+    request->work_bytes = 0;
+    request->forget_body();
+    request->claim.pin(false);
+}
 
 void serving::respond(h2::stream_key stream, int status, const header_list& headers, std::string_view body) {
     session_.respond(stream, status, headers, body.empty());

@@ -38,8 +38,13 @@ asio::ip::tcp::socket registered_for_reading(asio::ip::tcp::socket socket) {
 
 }  // namespace
 
-transport::transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured)
-    : socket_(registered_for_reading(std::move(socket))), secured_(std::move(secured)) {}
+transport::transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured, sizes buffers)
+    : socket_(registered_for_reading(std::move(socket))),
+      secured_(std::move(secured)),
+      sizes_(buffers),
+      read_bytes_(buffers.read_bytes),
+      received_(buffers.read_bytes),
+      sending_(buffers.write_retain_bytes) {}
 
 awaitable<base::result<>> transport::handshake() {
     if (!secured_) co_return base::result<>{};
@@ -54,7 +59,7 @@ awaitable<base::result<>> transport::handshake() {
             unread_ = true;
             co_return base::result<>{};
         }
-        auto room = received_.prepare(read_bytes);
+        auto room = received_.prepare(read_bytes_);
         auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
         if (error == asio::error::eof) co_return base::fail(secured_->truncated());
         if (error) co_return base::fail(unreached(error.message()));
@@ -71,7 +76,8 @@ awaitable<base::result<bool>> transport::read(base::byte_queue* plaintext) {
         if (!*open) co_return false;
     }
     while (plaintext->size() == before) {
-        auto room = (secured_ ? received_ : *plaintext).prepare(read_bytes);
+        if (read_bytes_ < received_.capacity()) received_.clear();  // gives back what a burst needed
+        auto room = (secured_ ? received_ : *plaintext).prepare(read_bytes_);
         auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
         ++reads;
         if (error == asio::error::eof) {
@@ -80,6 +86,7 @@ awaitable<base::result<bool>> transport::read(base::byte_queue* plaintext) {
         }
         if (error) co_return base::fail(lost("read", error));
         bytes_in += bytes;
+        read_bytes_ = bytes == room.size() ? sizes_.burst_read_bytes : sizes_.read_bytes;
         if (!secured_) {
             plaintext->commit(bytes);
             break;

@@ -15,14 +15,18 @@ namespace cotrain::net {
 
 class transport {
    public:
-    // What one read asks the kernel for.
-    static constexpr std::size_t read_bytes = 64U << 10U;
-    // What stays allocated for reading between bursts: one read, and a record that began before it.
-    static constexpr std::size_t read_retain_bytes = read_bytes + (16U << 10U);
-    // What stays allocated for writing between bursts.
-    static constexpr std::size_t write_retain_bytes = 512U << 10U;
+    struct sizes {
+        std::size_t read_bytes;          // what one read asks the kernel for …
+        std::size_t burst_read_bytes;    // … after one that was filled
+        std::size_t read_retain_bytes;   // what stays allocated for reading between bursts
+        std::size_t write_retain_bytes;  // … and for writing
+    };
+    // For the few connections of a client; what stays for reading is one read, and a record that began before it.
+    static constexpr sizes generous{64U << 10U, 64U << 10U, (64U << 10U) + (16U << 10U), 512U << 10U};
+    // For the many of a server.
+    static constexpr sizes lean{16U << 10U, 64U << 10U, 4U << 10U, 4U << 10U};
 
-    transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured);
+    transport(asio::ip::tcp::socket socket, std::optional<tls::engine> secured, sizes buffers = generous);
 
     // Completes the TLS handshake; returns at once without TLS.
     [[nodiscard]] awaitable<base::result<>> handshake();
@@ -54,9 +58,10 @@ class transport {
     std::optional<tls::engine> secured_;
     std::chrono::steady_clock::time_point latest_ = std::chrono::steady_clock::time_point::max();
     bool unread_ = false;  // the engine has more to say: data after its handshake, or the peer's end after data
-    base::byte_queue received_{read_bytes};
-    base::byte_queue sending_{
-        write_retain_bytes};  // stable while the kernel takes from it, whatever the engine appends meanwhile
+    sizes sizes_;
+    std::size_t read_bytes_;  // of the next read
+    base::byte_queue received_;
+    base::byte_queue sending_;  // stable while the kernel takes from it, whatever the engine appends meanwhile
 };
 
 }  // namespace cotrain::net

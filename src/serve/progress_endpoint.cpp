@@ -10,7 +10,6 @@ namespace {
 
 constexpr kube::resource train_jobs{"trainer.kubeflow.org", "v1alpha1", "trainjobs", "TrainJob"};
 constexpr std::string_view manager = "trainer-status";
-constexpr std::size_t all_reports_bytes_max = 16U << 20U;
 constexpr std::chrono::milliseconds report_time{10'000};
 
 // The API server's own words, without what we were doing.
@@ -27,7 +26,6 @@ reply internal() { return status_reply(500, "InternalError", "Internal error"); 
 net::server_options progress_endpoint::server_options() {
     net::server_options out;
     out.body_bytes_max = report_bytes_max;
-    out.all_bodies_bytes_max = all_reports_bytes_max;
     out.request = report_time;
     out.idle = std::chrono::seconds(120);
     return out;
@@ -38,7 +36,7 @@ awaitable<void> progress_endpoint::answer(net::incoming request) {
     auto job = job_at(split_target(head.path).path);
     if (head.method != "POST" || !job) co_return send(request, status_reply(404, "NotFound", "Not found"));
     std::string credential(bearer_token(net::find_header(head.headers, "authorization")));
-    send(request, co_await judge(std::move(*job), std::move(credential), std::string(request.body())));
+    send(request, co_await judge(std::move(*job), std::move(credential), request.take_body()));
 }
 
 awaitable<reply> progress_endpoint::judge(reported_job job, std::string credential, std::string body) {

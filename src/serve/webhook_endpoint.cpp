@@ -1,6 +1,7 @@
 // Dispatch by path, and the loop of questions that a review asks.
 #include "serve/webhook_endpoint.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -15,7 +16,11 @@ using clock = std::chrono::steady_clock;
 
 constexpr std::array hooks{hook::default_train_job, hook::validate_train_job, hook::validate_training_runtime,
                            hook::validate_cluster_training_runtime};
-constexpr std::size_t all_reviews_bytes_max = 64U << 20U;
+// A byte of JSON makes at most so many of a document: "[0]," is an item in a list, and a list of one item.
+constexpr std::size_t document_bytes_per_byte = 28;
+constexpr std::size_t first_document_bytes = 8U << 10U;
+// More values than two objects have that etcd takes, managed fields included. A reader keeps them on a stack.
+constexpr std::ptrdiff_t values_max = std::ptrdiff_t{512} * 1024;
 // The API server gives a webhook ten seconds, unless it is told otherwise.
 constexpr std::chrono::milliseconds review_time{10'000};
 
@@ -26,17 +31,23 @@ bool is_json(const net::h2::head& head) {
     return type.substr(0, type.find(';')) == "application/json";
 }
 
+reply busy() { return {.status = 503, .body = "too many requests at once\n", .headers = {{"retry-after", "1"}}}; }
+
 }  // namespace
 
-webhook_endpoint::webhook_endpoint(cluster_view& cluster, admission::gates open) : cluster_(cluster), open_(open) {
+webhook_endpoint::webhook_endpoint(asio::any_io_executor executor, cluster_view& cluster, admission::gates open,
+                                   const net::memory_account& account)
+    : cluster_(cluster),
+      turns_(std::move(executor)),
+      work_bytes_max_(std::min(account.large_bytes_max() / 2, admission::review_memory_bytes_max)),
+      open_(open) {
     for (hook_counts& each : counts_)
-        for (const int code : {200, 400, 405, 500}) each.by_code[code] = 0;
+        for (const int code : {200, 400, 405, 413, 500, 503}) each.by_code[code] = 0;
 }
 
 net::server_options webhook_endpoint::server_options() {
     net::server_options out;
     out.body_bytes_max = admission::review_bytes_max;
-    out.all_bodies_bytes_max = all_reviews_bytes_max;
     out.request = review_time;
     return out;
 }
@@ -45,7 +56,7 @@ awaitable<void> webhook_endpoint::answer(net::incoming request) {
     const auto which = admission::hook_at(split_target(request.head().path).path);
     if (!which) co_return send(request, not_found());
     hook_counts& counts = counts_[static_cast<std::size_t>(*which)];
-    reply out{.content_type = "application/json"};
+    reply out;
     const auto begun = clock::now();
     ++counts.in_flight;
     if (request.head().method != "POST") {
@@ -53,7 +64,7 @@ awaitable<void> webhook_endpoint::answer(net::incoming request) {
     } else if (!is_json(request.head())) {
         out = {.status = 400, .body = "content-type must be application/json\n"};
     } else {
-        out.body = co_await review(*which, std::string(request.body()));
+        out = co_await review(*which, request);
     }
     --counts.in_flight;
     counts.latency.observe(std::chrono::duration<double>(clock::now() - begun).count());
@@ -61,11 +72,21 @@ awaitable<void> webhook_endpoint::answer(net::incoming request) {
     send(request, std::move(out));
 }
 
-awaitable<std::string> webhook_endpoint::review(hook which, std::string body) {
+awaitable<reply> webhook_endpoint::review(hook which, net::incoming request) {
+    const std::size_t bytes = request.body().size();
+    request.may_be_ended(true);
+    const auto turn = co_await turns_.begin(bytes);
+    request.may_be_ended(false);
+    if (!turn.granted() || request.over()) co_return busy();
+    if (std::ranges::count(request.body(), ',') > values_max)
+        co_return reply{.status = 413, .body = "the review has too many values\n"};
+    if (!request.begin_work(std::min(bytes * document_bytes_per_byte + first_document_bytes, work_bytes_max_)))
+        co_return busy();
     api::arena memory;
-    admission::call one(which, std::move(body), now(), framework_, open_);
+    admission::call one(which, request.take_body(), now(), framework_, open_, work_bytes_max_);
+    request.work_holds(one.memory_bytes());
     while (auto question = one.next()) one.tell(co_await cluster_.look_up(std::move(*question), &memory));
-    co_return one.finish();
+    co_return reply{.content_type = "application/json", .body = one.finish()};
 }
 
 void webhook_endpoint::write_metrics(exposition& to) const {

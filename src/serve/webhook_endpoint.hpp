@@ -12,6 +12,8 @@
 #include "base/asio.hpp"
 #include "net/server.hpp"
 #include "serve/exposition.hpp"
+#include "serve/reply.hpp"
+#include "serve/review_turns.hpp"
 
 namespace cotrain::serve {
 
@@ -27,7 +29,9 @@ class cluster_view {
 
 class webhook_endpoint {
    public:
-    webhook_endpoint(cluster_view& cluster, admission::gates open);
+    // The memory of reviews is claimed from `account`, which outlives this.
+    webhook_endpoint(asio::any_io_executor executor, cluster_view& cluster, admission::gates open,
+                     const net::memory_account& account);
     webhook_endpoint(const webhook_endpoint&) = delete;
     webhook_endpoint& operator=(const webhook_endpoint&) = delete;
 
@@ -44,9 +48,11 @@ class webhook_endpoint {
         std::int64_t in_flight = 0;
         serve::histogram latency{default_bounds};
     };
-    [[nodiscard]] awaitable<std::string> review(admission::hook which, std::string body);
+    [[nodiscard]] awaitable<reply> review(admission::hook which, net::incoming request);
 
     cluster_view& cluster_;
+    review_turns turns_;
+    std::size_t work_bytes_max_;  // of one review's documents
     admission::gates open_;
     plugins::builtin framework_;
     std::array<hook_counts, 4> counts_;

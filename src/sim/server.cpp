@@ -83,6 +83,14 @@ net::server_options behind_relay(const server_config& config) {
 
 }  // namespace
 
+net::server_options api_server_wire() {
+    net::server_options out;
+    out.limits.peer_streams_max = 128;
+    out.limits.header_list_bytes_max = 64U << 10U;
+    out.connections_max = out.connections_per_source_max = 1024;
+    return out;
+}
+
 server::server(asio::any_io_executor executor, cluster& of, server_config config, base::logger& log)
     : cluster_(of),
       executor_(executor),

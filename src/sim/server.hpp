@@ -49,8 +49,11 @@ struct request_note {
     std::chrono::nanoseconds took{};  // inside of the server
 };
 
+// An API server's clients are few, known, and ask much at once.
+[[nodiscard]] net::server_options api_server_wire();
+
 struct server_config {
-    net::server_options wire{};
+    net::server_options wire = api_server_wire();
     bool closed = false;  // only those whose token the cluster knows; else everybody may do everything
     service_table services{};
     std::vector<fault_rule> faults{};

@@ -14,15 +14,17 @@
 
 namespace cotrain::net::http1 {
 
-class serving final : public server_link {
+class serving final : public server_link, public std::enable_shared_from_this<serving>, memory_account::holder {
    public:
     // Bytes of further requests that are taken from the peer while one is being answered.
-    static constexpr std::size_t pipeline_bytes_max = 64U << 10U;
+    static constexpr std::size_t pipeline_bytes_max = 16U << 10U;
+    // Bytes of answers that wait for the peer before no further request of it is looked at.
+    static constexpr std::size_t unsent_bytes_max = 64U << 10U;
     // Bytes of an answer that wait for the peer before its writer has to wait, too.
     static constexpr std::size_t response_buffer_bytes_max = 1U << 20U;
 
-    serving(transport wire, const server_options& options, const request_handler& handler, server_counters& counters,
-            base::task_group& tasks);
+    serving(transport wire, const source& from, const server_options& options, const request_handler& handler,
+            server_counters& counters, base::task_group& tasks);
 
     [[nodiscard]] awaitable<void> read_loop() override;
     [[nodiscard]] awaitable<void> write_loop() override;
@@ -30,7 +32,8 @@ class serving final : public server_link {
     void close() override;
     void tick(time_point now) override;
     [[nodiscard]] bool closed() const override { return closed_; }
-    [[nodiscard]] std::optional<time_point> idle_since() const override;
+    [[nodiscard]] std::optional<time_point> waiting_since() const override;
+    void give_up(incoming::state& request) override;
 
     void respond(h2::stream_key stream, int status, const header_list& headers, std::string_view body) override;
     void begin(h2::stream_key stream, int status, const header_list& headers) override;
@@ -38,8 +41,16 @@ class serving final : public server_link {
     void finish(h2::stream_key stream, const header_list& trailers) override;
 
    private:
-    // Feeds the session with what has come, and hands over the requests that are complete.
+    // The request that is being read has to go.
+    void end_for_memory() override;
+    // Feeds the session with what has come, and hands over the requests that are complete: some of them now, the rest
+    // when others had their turn.
     void advance();
+    void advance_later();
+    // Before the session is fed with what has come.
+    [[nodiscard]] bool claim_arriving();
+    // The peer does not take what it asks for.
+    [[nodiscard]] bool clogged() { return outgoing_.size() + session_.outgoing().size() > unsent_bytes_max; }
     // After anything that may have ended the answer under way.
     void settle();
     void hand_over(request what);
@@ -49,14 +60,15 @@ class serving final : public server_link {
     [[nodiscard]] awaitable<void> answer(std::shared_ptr<incoming::state> request);
 
     transport wire_;
+    source from_;
     const server_options& options_;
     const request_handler& handler_;
     server_counters& counters_;
     base::task_group& tasks_;
     session session_;
-    base::byte_queue received_;
-    base::byte_queue outgoing_;
-    body_account arriving_;                     // of the request that is being read
+    base::byte_queue received_{transport::lean.read_retain_bytes};
+    base::byte_queue outgoing_{transport::lean.write_retain_bytes};
+    memory_account::claim arriving_;            // of the request that is being read
     std::shared_ptr<incoming::state> current_;  // the request that is being answered
     std::uint64_t requests_ = 0;
     base::signal work_;  // for the writer
@@ -67,6 +79,8 @@ class serving final : public server_link {
     std::optional<time_point> lingering_since_;  // our half is closed
     bool ended_ = false;                         // the peer's half is closed
     bool advancing_ = false;
+    unsigned handed_ = 0;    // in this turn
+    bool going_on_ = false;  // in the next one
     bool closed_ = false;
 };
 

@@ -23,6 +23,7 @@ constexpr std::size_t first_bytes_max = 64;
 constexpr std::size_t record_bytes_max = 16384;
 constexpr std::size_t record_overhead_max = 32;  // header, nonce, content type and tag
 constexpr std::size_t bytes_per_allowed_message = 1U << 20U;
+constexpr std::size_t server_retain_bytes = 4096;
 
 // OpenSSL judges a call by its queue of errors, which must be empty before; it nearly always is, and emptying it costs
 // as if it were not.
@@ -162,6 +163,9 @@ engine::engine(std::shared_ptr<const context> keys, std::string server_name)
 
 engine::engine(std::shared_ptr<const context> keys) : impl_(std::make_unique<impl>(std::move(keys))) {
     impl_->connection.role = side::server;
+    // A server has many peers, most of which are idle: they hold no buffers.
+    impl_->ends.kept = base::byte_queue(server_retain_bytes);
+    impl_->ends.outgoing = base::byte_queue(server_retain_bytes);
     if (!impl_->failed) SSL_set_accept_state(impl_->ssl.get());
 }
 
