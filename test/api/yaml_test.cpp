@@ -191,7 +191,8 @@ TEST(yaml, aliases_can_be_refused) {
 
 TEST(yaml, a_text_of_bounded_length_is_cut_and_says_so) {
     arena memory;
-    const ref deep = *parse_yaml(memory, std::string(300, '[') + "{a: 1, b: 2}, {c: 3}" + std::string(300, ']'));
+    const std::string source = std::string(300, '[') + "{a: 1, b: 2}, {c: 3}" + std::string(300, ']');
+    const ref deep = *parse_yaml(memory, source);
     std::string text;
     EXPECT_FALSE(append_yaml(text, deep, 100));
     EXPECT_LT(text.size(), 2000U);

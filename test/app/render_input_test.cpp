@@ -120,7 +120,7 @@ TEST(bad_input, that_is_no_yaml_is_refused_with_its_line) {
              {job("trainer: {env: &a [*a]}"), "line 4, column 74: the anchor 'a' contains itself"},
              {"a: &a {b: &b {c: *a}}\n", "line 1, column 18: the anchor 'a' contains itself"},
              {"a: &a\n  <<: *a\n", "line 2, column 7: the anchor 'a' contains itself"},
-             {laughs, "line 8, column 41: more than 10000000 values"},
+             {laughs, "aliases stand for more than"},
              {"a: " + std::string(200'000, '['), "line 1, column 503: nested deeper than 500 levels"},
              {nested, "line 501, column 502: nested deeper than 500 levels"},
              {"a: \"" + std::string(1'000'000, 'x'), "line 1, column 4: the string that starts here has no end"},

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/schema/crd.hpp"
@@ -58,14 +59,14 @@ TEST(docs, every_field_of_spec_is_told_with_its_default) {
 TEST(docs, every_difference_has_a_test_that_exists) {
     int number = 0;
     for (const auto& row : table(read("differences.md"), "nr")) {
-        EXPECT_EQ(row.at(0), std::to_string(++number));
+        EXPECT_GT(std::stoi(row.at(0)), std::exchange(number, std::stoi(row.at(0))));
         const std::string& test = row.at(3);
         const std::size_t colon = test.find(": ");
         ASSERT_NE(colon, std::string::npos) << test;
         const auto file = std::filesystem::path(COTRAIN_SOURCE_DIR) / "test" / (test.substr(0, colon) + ".cpp");
         EXPECT_TRUE(read_text(file).contains(", " + test.substr(colon + 2) + ") {")) << test;
     }
-    EXPECT_EQ(number, 30);
+    EXPECT_EQ(number, 33);
 }
 
 // "attack: name" is one of test/attack, "folder/file: name" a GoogleTest of that file, "folder/file.sh" a script.
