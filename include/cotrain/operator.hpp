@@ -1,4 +1,6 @@
-// The operator inside of another program: on that program's event loop, without signals, files or exits of its own.
+// The operator inside of another program: on that program's event loop. It handles no signal, writes no file and never
+// calls exit(); it reads the files that its configuration and the kubeconfig name. An exception that escapes from it is
+// a bug and leaves the loop's run(), as any handler's does: a host that must go on catches it there and ends.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -1,4 +1,5 @@
-// What a review must know of the cluster, asked one object at a time: the caller answers from its stores or the API.
+// What a review must know of the cluster, asked one object at a time. Who answers a webhook answers from its stores:
+// nothing is requested for somebody who may be anybody.
 #pragma once
 
 #include <memory>
@@ -20,11 +21,12 @@ struct question {
     std::string name;
 };
 
-// What was found. With presence::exists one of `runtime`, `job_set` and `document` is given; `document` and what
-// `job_set` views must live as long as the review.
+// What was found. With presence::exists one of `runtime`, `job_set` and `document` is given; none of a PriorityClass,
+// and none of a snapshot whose content is not known. `document` and what `job_set` views must live as long as the
+// review.
 struct answer {
     runtime::presence state = runtime::presence::missing;
-    std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of a runtime, where it is at hand
+    std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of a runtime or snapshot, where it is at hand
     std::optional<api::job_set> job_set{};                       // of a JobSet, where it is at hand
     api::ref document{};
     std::string why{};  // it is missing or unreadable, in the caller's words; may be empty

@@ -35,9 +35,8 @@ bool spec_member_changed(const api::train_job& job, const api::train_job* before
     return before != nullptr && differs(before->document.get({"spec", member}), job.document.get({"spec", member}));
 }
 
-// Stopping a job needs no runtime.
-bool only_suspends(const api::train_job& job, const api::train_job* before) {
-    if (before == nullptr || before->spec.suspend || !job.spec.suspend) return false;
+bool changes_only_suspend(const api::train_job& job, const api::train_job* before) {
+    if (before == nullptr) return false;
     const ref was = before->document.get("spec");
     const ref is = job.document.get("spec");
     const api::member_index in_was(was);
@@ -49,6 +48,11 @@ bool only_suspends(const api::train_job& job, const api::train_job* before) {
         if (m.key() != "suspend" && !in_is.contains(m.key()) && !m.value.is_unset()) return false;
     }
     return true;
+}
+
+// Stopping a job needs no runtime.
+bool only_suspends(const api::train_job& job, const api::train_job* before) {
+    return changes_only_suspend(job, before) && !before->spec.suspend && job.spec.suspend;
 }
 
 std::string unreadable(const question& q, std::string_view why) {
@@ -156,7 +160,13 @@ void train_job_review::tell_snapshot(answer& found) {
         if (!live_) trouble_ = unreadable(ask(stage_), found.why);
         return;
     }
-    if (auto kept = runtime::read_snapshot(*job_, found.document)) snapshot_ = std::move(*kept);
+    if (found.runtime) {
+        snapshot_ = std::move(found.runtime);
+    } else if (!found.document) {
+        snapshot_unread_ = true;
+    } else if (auto kept = runtime::read_snapshot(*job_, found.document)) {
+        snapshot_ = std::move(*kept);
+    }
 }
 
 void train_job_review::tell_job_set(answer& found) {
@@ -178,7 +188,7 @@ void train_job_review::tell_job_set(answer& found) {
 // Priority classes matter when the job's pods are to be made with them.
 void train_job_review::choose_runtime() {
     judged_by_ = snapshot_ ? snapshot_ : live_;
-    if (snapshot_) trouble_.clear();
+    if (snapshot_ || snapshot_unread_) trouble_.clear();
     const bool starts = creating() || spec_changed_;
     if (!judged_by_ || !starts || job_->meta.deleting()) return;
     if (const auto info = runtime::info::make(*memory_, *judged_by_, *job_)) {
@@ -201,8 +211,14 @@ runtime::verdict train_job_review::finish() {
     warn(out);
     check_word(out);
     if (!spec_changed_) return out;
+    // It was judged by the runtime that it keeps; the live one may be another by now.
+    if (snapshot_unread_ && changes_only_suspend(*job_, before_)) return out;
     if (!trouble_.empty()) {
         out.add({fault::internal, "spec.runtimeRef", {}, trouble_});
+    } else if (!judged_by_ && snapshot_unread_) {
+        out.warn(
+            "the runtime is not there any more, and the TrainJob's snapshot of it is not at hand: this change was not "
+            "checked");
     } else if (!judged_by_) {
         if (!only_suspends(*job_, before_)) no_runtime(out);
     } else {

@@ -66,8 +66,9 @@ class train_job_review {
     std::optional<api::job_set> job_set_;
     std::vector<std::string> class_names_;
     std::vector<runtime::known_class> classes_;
-    std::string missing_why_;  // there is no runtime
-    std::string trouble_;      // something could not be read: nothing can be said
+    bool snapshot_unread_ = false;  // it is there, but what it says is not known
+    std::string missing_why_;       // there is no runtime
+    std::string trouble_;           // something could not be read: nothing can be said
 };
 
 }  // namespace cotrain::admission

@@ -49,6 +49,20 @@ std::string_view reason_of(fault what) {
     return {};
 }
 
+// Where an object of a review claims to be in another place than the request: "" if it does not. The API server sees
+// to it that the two agree, so whoever sends such a review is somebody else, and is told nothing of the other place.
+std::string elsewhere(const api::admission_request& request, std::string_view which, api::ref object) {
+    const auto says = [&](std::string_view member, std::string_view wanted, bool may_be_new) {
+        const auto is = object.get({"metadata", member}).as_string();
+        if (is.empty() || is == wanted || (may_be_new && wanted.empty())) return std::string();
+        return "AdmissionReview: request." + std::string(which) + ".metadata." + std::string(member) +
+               ": is not the request's";
+    };
+    // A generated name may be younger than the request.
+    std::string wrong = says("namespace", request.ns, false);
+    return wrong.empty() ? says("name", request.name, true) : wrong;
+}
+
 // The text after the path.
 std::string body_of(const runtime::finding& f) {
     std::string text = f.text();
@@ -95,6 +109,10 @@ void call::begin(api::seconds_time now, const plugins::builtin& framework, const
     } else if (!request_.old_object) {
         return refuse(bad_request, "AdmissionReview: request.oldObject: required for an update");
     }
+    for (const auto& [which, object] :
+         {std::pair{"object", request_.object}, std::pair{"oldObject", request_.old_object}}) {
+        if (auto wrong = elsewhere(request_, which, object); !wrong.empty()) return refuse(bad_request, wrong);
+    }
     switch (hook_) {
         case hook::default_train_job: return default_job(now);
         case hook::validate_train_job: return review_job(framework, open);
@@ -133,7 +151,7 @@ void call::review_job(const plugins::builtin& framework, const gates& open) {
         before_ = api::decode_train_job(request_.old_object).value_or(api::train_job{});
         before_->document = request_.old_object;
     }
-    if (job_.meta.ns.empty()) job_.meta.ns = request_.ns;
+    job_.meta.ns = request_.ns;  // whatever is looked up, is looked up there
     review_.emplace(memory_, job_, before_ ? &*before_ : nullptr, framework, open);
 }
 

@@ -1,37 +1,92 @@
 // One question, one object.
 #include "app/admission_lookup.hpp"
 
-#include "api/json.hpp"
+#include "reconcile/trainjob_records.hpp"
+#include "watch/finished.hpp"
 
 namespace cotrain::app {
 
-namespace names = api::names;
+namespace {
 
-admission::answer admission_lookup::from_stores(const admission::question& what) {
-    const bool runtime =
-        what.type->kind == names::training_runtime_kind || what.type->kind == names::cluster_training_runtime_kind;
-    if (!runtime) return {};
+namespace names = api::names;
+using runtime::presence;
+using state = watch::informer::state;
+using watch::kind;
+
+bool waits(kind of) {
+    return of == kind::training_runtime || of == kind::cluster_training_runtime || of == kind::priority_class;
+}
+
+// Why a store cannot be asked; empty if it can.
+std::string_view unusable(const watch::informer* from) {
+    if (from == nullptr) return "this operator does not look at that namespace";
+    if (from->now() == state::forbidden) return "the operator may not read objects of this kind";
+    return from->now() == state::starting ? "not in sync with the cluster yet" : std::string_view{};
+}
+
+}  // namespace
+
+void admission_lookup::came_in(kind of) {
+    if (waits(of)) waiting_.wake_all();
+}
+
+awaitable<admission::answer> admission_lookup::look_up(admission::question what, api::arena* memory) {
+    const kind of = reconcile::kind_of(*what.type);
+    const watch::informer* const from = watched_.of(of, what.ns);
+    if (const auto why = unusable(from); !why.empty())
+        co_return admission::answer{.state = presence::unreadable, .why = std::string(why)};
+    const auto due = std::chrono::steady_clock::now() + patience;
+    for (;;) {
+        auto found = find(of, what, memory);
+        if (found.state != presence::missing || !found.why.empty() || !waits(of) || from->missing()) co_return found;
+        if (co_await waiting_.until(due) != kube::sleepers::outcome::woken) co_return found;
+    }
+}
+
+admission::answer admission_lookup::find(kind of, const admission::question& what, api::arena* memory) {
+    switch (of) {
+        case kind::training_runtime:
+        case kind::cluster_training_runtime: return find_runtime(what);
+        case kind::config_map: return find_snapshot(what);
+        case kind::job_set: return find_job_set(what, memory);
+        default: break;
+    }
+    return {.state = all_.find(of, what.ns, what.name) != nullptr ? presence::exists : presence::missing};
+}
+
+admission::answer admission_lookup::find_runtime(const admission::question& what) {
     api::train_job job;
     job.meta.ns = what.ns;
     job.spec.runtime.kind = what.type->kind;
     job.spec.runtime.name = what.name;
-    const auto known = runtimes_.live(job);
-    if (!known) return {};
-    return {.state = runtime::presence::exists, .runtime = *known};
+    auto known = runtimes_.live(job);
+    if (known) return {.state = presence::exists, .runtime = std::move(*known)};
+    const bool there = all_.find(reconcile::kind_of(*what.type), what.ns, what.name) != nullptr;
+    return {.state = presence::missing, .why = there ? "cannot be used: " + known.error().message : std::string()};
 }
 
-// A runtime that the stores do not have may just have been created.
-awaitable<admission::answer> admission_lookup::look_up(admission::question what, api::arena* memory) {
-    using runtime::presence;
-    if (auto known = from_stores(what); known.state == presence::exists) co_return known;
-    const api::resource_type& type = *what.type;
-    const kube::resource of{type.group, type.version, type.plural, type.kind, type.namespaced};
-    const auto got = co_await api_.get(of, {.ns = what.ns, .name = what.name}, {.with = {.deadline = patience}});
-    if (!got && got.error().http_status == 404) co_return admission::answer{.state = presence::missing};
-    if (!got) co_return admission::answer{.state = presence::unreadable, .why = got.error().message};
-    const auto document = api::parse_json_copy(*memory, got->body);
-    if (!document) co_return admission::answer{.state = presence::unreadable, .why = document.error().message};
-    co_return admission::answer{.state = presence::exists, .document = *document};
+// Of a finished job the stores keep no files any more (watch/finished.hpp).
+admission::answer admission_lookup::find_snapshot(const admission::question& what) const {
+    std::string name = what.name;
+    if (!name.ends_with(names::snapshot_suffix)) return {};
+    name.resize(name.size() - names::snapshot_suffix.size());
+    const watch::object_record* const job = all_.find(kind::train_job, what.ns, name);
+    if (job == nullptr) return {};
+    const watch::object_record* const map = all_.find(kind::config_map, what.ns, what.name);
+    const bool ours = map != nullptr && map->owner == job->id;
+    if (!ours && !watch::needs_no_files(*job)) return {};
+    return {.state = presence::exists, .runtime = ours ? snapshots_(job->key) : nullptr};
+}
+
+admission::answer admission_lookup::find_job_set(const admission::question& what, api::arena* memory) const {
+    const auto& sets = all_.store(kind::job_set);
+    const auto at = sets.find(what.ns, what.name);
+    if (!at) return {};
+    reconcile::job_records seen;
+    seen.set = sets.get(*at);
+    seen.set_body = sets.body(*at);
+    seen.key = seen.set->key;
+    return {.state = presence::exists, .job_set = reconcile::stored_job_set(*memory, all_, seen, {})};
 }
 
 }  // namespace cotrain::app

@@ -18,8 +18,10 @@ inline constexpr std::string_view config_kind = "Configuration";
 inline constexpr std::size_t config_bytes_max = 1U << 20U;
 
 struct webhook_config {
+    bool enabled = true;
     std::uint16_t port = 9443;
-    std::string host{};  // an address; empty: all interfaces
+    std::string host{};       // an address; empty: all interfaces
+    std::string client_ca{};  // a file: only who shows a certificate of these authorities is answered; empty: everybody
     bool operator==(const webhook_config&) const = default;
 };
 
@@ -90,7 +92,11 @@ struct events_config {
     bool operator==(const events_config&) const = default;
 };
 
+// Each namespace has a watch of its own for each kind, and all watches share a connection with the writes.
+inline constexpr std::size_t namespaces_max = 8;
+
 struct configuration {
+    std::vector<std::string> namespaces{};  // that are looked at; empty: all
     webhook_config webhook{};
     election_config election{};
     metrics_config metrics{};

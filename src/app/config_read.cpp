@@ -19,6 +19,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t name_bytes_max = 253;
 constexpr std::size_t endpoint_bytes_max = 63;
+constexpr std::size_t label_bytes_max = 63;
 constexpr std::size_t cipher_suites_max = 100;
 
 void allow(const place& at, std::initializer_list<std::string_view> keys) {
@@ -95,14 +96,36 @@ void read_duration(const place& section, std::string_view key, milliseconds& out
 
 void read_webhook(const place& root, webhook_config& out) {
     const place section = root.object("webhook");
-    allow(section, {"port", "host"});
+    allow(section, {"port", "host", "enabled", "clientCA"});
+    section.read("enabled", out.enabled);
     read_port(section, "port", out.port);
+    const place authority = section.member("clientCA");
+    if (has_text(authority, "the path of a file")) out.client_ca = authority.value().text();
+    if (!out.client_ca.empty() && !out.client_ca.starts_with('/')) authority.expected("an absolute path");
     const place host = section.member("host");
     constexpr std::string_view wanted = "an IP address, or \"\" for all interfaces";
     if (!has_text(host, wanted) || host.value().text().empty()) return;
     const auto ip = parse_ip(host.value().text());
     if (!ip) return host.expected(wanted);
     out.host = *ip;
+}
+
+void read_namespaces(const place& root, std::vector<std::string>& out) {
+    const place list = root.array("namespaces");
+    if (list.size() > namespaces_max) {
+        return list.mistake("too many, allowed: at most " + std::to_string(namespaces_max) +
+                            ", or none for all namespaces");
+    }
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const place at = list.item(i);
+        const auto name = at.value().as_string();
+        const bool fits = !name.empty() && name.size() <= label_bytes_max &&
+                          name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos &&
+                          name.front() != '-' && name.back() != '-';
+        if (!fits) return at.expected("a namespace: at most 63 lower-case letters, digits and '-'");
+        if (std::ranges::contains(out, name)) return at.mistake("is there twice");
+        out.emplace_back(name);
+    }
 }
 
 void read_election(const place& root, election_config& out) {
@@ -266,13 +289,14 @@ void read_tls(const place& root, configuration& out) {
 
 void read_root(const place& root, configuration& out) {
     allow(root, {"apiVersion", "kind", "webhook", "leaderElection", "metrics", "health", "controller", "certManagement",
-                 "clientConnection", "statusServer", "featureGates", "tls", "events"});
+                 "clientConnection", "statusServer", "featureGates", "tls", "events", "namespaces"});
     const place version = root.member("apiVersion");
     const place kind = root.member("kind");
     if (!version) version.mistake("is required, allowed: " + std::string(config_api_version));
     if (version && version.value().as_string() != config_api_version) version.expected(config_api_version);
     if (!kind) kind.mistake("is required, allowed: " + std::string(config_kind));
     if (kind && kind.value().as_string() != config_kind) kind.expected(config_kind);
+    read_namespaces(root, out.namespaces);
     read_webhook(root, out.webhook);
     read_election(root, out.election);
     read_metrics(root, out.metrics);

@@ -20,7 +20,11 @@ void set_number(editor& to, std::string_view key, double number) {
 }
 
 void write_servers(editor& root, const configuration& c) {
-    root.ensure_object("webhook").set("port", c.webhook.port).set("host", c.webhook.host);
+    root.ensure_object("webhook")
+        .set("enabled", c.webhook.enabled)
+        .set("port", c.webhook.port)
+        .set("host", c.webhook.host)
+        .set("clientCA", c.webhook.client_ca);
     root.ensure_object("metrics")
         .set("bindAddress", to_text(c.metrics.bind))
         .set("secureServing", c.metrics.secure)
@@ -44,6 +48,7 @@ std::string to_yaml(const configuration& c) {
     api::arena memory;
     editor root = editor::object(memory);
     root.set("apiVersion", config_api_version).set("kind", config_kind);
+    for (const std::string& ns : c.namespaces) root.ensure_array("namespaces").append(ns);
     write_servers(root, c);
     root.ensure_object("leaderElection")
         .set("leaderElect", c.election.enabled)

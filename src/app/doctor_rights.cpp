@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "api/names.hpp"
 #include "base/json_text.hpp"
@@ -39,10 +40,10 @@ constexpr std::array rights{
     right{"create list patch watch", "scheduling.volcano.sh", "podgroups"},
     right{"delete", "scheduling.volcano.sh", "podgroups", {}, {}, false, stays},
     right{"create get list patch watch", "", "configmaps"},
-    right{"create list patch watch", "", "secrets"},
+    right{"create get", "", "secrets", {}, {}, false, "MPI and Flux jobs do not start"},
     right{"list watch", "", "limitranges"},
     right{"list watch", "node.k8s.io", "runtimeclasses"},
-    right{"get",
+    right{"list watch",
           "scheduling.k8s.io",
           "priorityclasses",
           {},
@@ -50,6 +51,10 @@ constexpr std::array rights{
           false,
           "Volcano's priority classes are not checked at admission"},
     right{"create patch", "events.k8s.io", "events", {}, {}, false, "no events are written"},
+};
+
+// Where the certificate is ours.
+constexpr std::array configuration_rights{
     right{"get update watch",
           webhooks,
           "mutatingwebhookconfigurations",
@@ -66,6 +71,33 @@ constexpr std::array rights{
           no_authority},
 };
 
+// Who looks at some namespaces only may do without what belongs to none.
+constexpr std::array cluster_wide_kinds{
+    std::pair<std::string_view, std::string_view>{"clustertrainingruntimes", "ClusterTrainingRuntimes cannot be used"},
+    std::pair<std::string_view, std::string_view>{"runtimeclasses",
+                                                  "gangs are sized without the overhead of RuntimeClasses"},
+    std::pair<std::string_view, std::string_view>{"priorityclasses", {}},
+};
+
+// The rights in each of these namespaces.
+std::vector<right> by_namespace(const std::vector<std::string>& namespaces) {
+    std::vector<right> out;
+    for (right each : rights) {
+        const auto* const wide =
+            std::ranges::find(cluster_wide_kinds, each.plural, [](const auto& k) { return k.first; });
+        if (wide != cluster_wide_kinds.end()) {
+            if (each.without.empty()) each.without = wide->second;
+            out.push_back(each);
+            continue;
+        }
+        for (const std::string& ns : namespaces) {
+            each.ns = ns;
+            out.push_back(each);
+        }
+    }
+    return out;
+}
+
 constexpr std::string_view deletes = "jobs whose ttlSecondsAfterFinished is over stay";
 constexpr std::string_view scraped = "nobody may read /metrics";
 
@@ -78,12 +110,20 @@ own_objects own_objects_of(const configuration& config) {
             .election = config.election.enabled,
             .managed_certificates = config.certificates.managed,
             .metrics_authentication = config.metrics.authentication,
-            .deletes_finished = config.effective_gates().train_job_ttl};
+            .deletes_finished = config.effective_gates().train_job_ttl,
+            .webhooks = config.webhook.enabled,
+            .namespaces = config.namespaces};
 }
 
 std::vector<right> operator_rights(const own_objects& own) {
-    std::vector<right> out(rights.begin(), rights.end());
-    if (own.deletes_finished) out.push_back({"delete", trainer, "trainjobs", {}, {}, false, deletes});
+    std::vector<right> out = own.namespaces.empty() ? std::vector<right>(rights.begin(), rights.end())  //
+                                                    : by_namespace(own.namespaces);
+    if (own.deletes_finished && own.namespaces.empty())
+        out.push_back({"delete", trainer, "trainjobs", {}, {}, false, deletes});
+    for (const std::string& ns : own.namespaces)
+        if (own.deletes_finished) out.push_back({"delete", trainer, "trainjobs", {}, {}, false, deletes, ns});
+    if (own.managed_certificates && own.webhooks)
+        out.insert(out.end(), configuration_rights.begin(), configuration_rights.end());
     if (own.metrics_authentication) {
         out.push_back({"create", "authentication.k8s.io", "tokenreviews", {}, {}, false, scraped});
         out.push_back({"create", "authorization.k8s.io", "subjectaccessreviews", {}, {}, false, scraped});
@@ -124,9 +164,7 @@ std::vector<kube::access_question> questions_of(const right& of, std::string_vie
                        .group = of.group,
                        .plural = of.plural,
                        .sub_resource = of.sub_resource,
-                       .ns = !of.own_namespace ? std::string_view{}
-                             : of.ns.empty()   ? own_namespace
-                                               : of.ns,
+                       .ns = of.own_namespace && of.ns.empty() ? own_namespace : of.ns,
                        .name = verb == "create" ? std::string_view{} : of.name});
     }
     return out;
@@ -154,9 +192,9 @@ kube::call ask_about(const kube::access_question& question, std::string_view ns,
 }
 
 finding missing_right(const right& of, const std::vector<std::string_view>& verbs, std::string_view who) {
-    const std::string kind =
-        fmt::format("{}{}{}{}{}{}{}", of.plural, of.group.empty() ? "" : ".", of.group,
-                    of.sub_resource.empty() ? "" : "/", of.sub_resource, of.name.empty() ? "" : " ", of.name);
+    const std::string kind = fmt::format(
+        "{}{}{}{}{}{}{}{}{}", of.plural, of.group.empty() ? "" : ".", of.group, of.sub_resource.empty() ? "" : "/",
+        of.sub_resource, of.name.empty() ? "" : " ", of.name, of.ns.empty() ? "" : " in namespace ", of.ns);
     return {.how = of.without.empty() ? verdict::problem : verdict::advice,
             .area = "rights",
             .what = fmt::format("{} may not {} {}{}{}", who, fmt::join(verbs, ", "), kind,

@@ -23,6 +23,8 @@ struct own_objects {
     bool managed_certificates = true;
     bool metrics_authentication = false;
     bool deletes_finished = false;
+    bool webhooks = true;
+    std::vector<std::string> namespaces{};  // that are looked at; empty: all
 };
 [[nodiscard]] own_objects own_objects_of(const configuration& config);
 
@@ -35,7 +37,7 @@ struct right {
     std::string_view name{};
     bool own_namespace = false;
     std::string_view without{};
-    std::string_view ns{};  // instead of the operator's namespace
+    std::string_view ns{};  // instead of all namespaces, or of the operator's
 };
 
 // Refers to `own`.

@@ -107,8 +107,8 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       working_(loop.get_executor()),
       draining_(loop.get_executor()),
       reminder_(loop),
-      informers_(
-          std::make_unique<watch::informers>(watch::informer_tools{watching_, api, texts_, relay_, random_, log})),
+      informers_(std::make_unique<watch::informers>(watch::informer_tools{watching_, api, texts_, relay_, random_, log},
+                                                    watch::informers_options{.namespaces = config_.namespaces})),
       cluster_(texts_, stores(), log),
       gate_(api, [this] { return may_write(); }),
       events_(std::make_unique<reconcile::event_sink>(watching_, api, log,
@@ -119,7 +119,7 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       wakes_(
           cluster_, jobs_, [this](reconcile::key k, reconcile::work how) { job_controller_->add(k, how); },
           [this](reconcile::key k, reconcile::work how) { controller_of(k).add(k, how); }),
-      lookup_(api, cluster_),
+      lookup_(*informers_, cluster_, [this](watch::text_id job) { return jobs_.known_snapshot(job); }),
       signals_(loop),
       patience_(loop) {
     const auto told = [this](std::string_view controller) {
@@ -134,14 +134,15 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
     cluster_runtime_controller_ = std::make_unique<reconcile::controller>(
         working_, tend_runtime, limits(config_.concurrency.cluster_training_runtime), &holder_, told("runtime"));
     relay_.to = &wakes_;
+    relay_.reviews = &lookup_;
     cluster_.follow(
-        [this](kind k) {
-            const watch::informer* const of = informers_->of(k);
+        [this](kind k, std::string_view ns) {
+            const watch::informer* const of = informers_->of(k, ns);
             return of == nullptr ? 0 : number(of->resource_version());
         },
-        [this](kind k) { return doubt_about(k); },
-        [this](kind k) {
-            const watch::informer* const of = informers_->of(k);
+        [this](kind k, std::string_view ns) { return doubt_about(k, ns); },
+        [this](kind k, std::string_view ns) {
+            const watch::informer* const of = informers_->of(k, ns);
             return of == nullptr || of->following();
         });
     cluster_.on_want([this](kind k) { informers_->want(k); });
@@ -156,8 +157,8 @@ void operator_process::tell_panic(std::string_view controller, reconcile::key k,
 }
 
 // A kind that the server does not know has no objects; one that is not watched is asked for where it matters.
-std::string operator_process::doubt_about(kind k) const {
-    const watch::informer* const of = informers_->of(k);
+std::string operator_process::doubt_about(kind k, std::string_view ns) const {
+    const watch::informer* const of = informers_->of(k, ns);
     if (of == nullptr || of->missing() || of->trusted()) return {};
     return of->last_error().empty() ? "its first list has not come in yet" : of->last_error();
 }

@@ -83,7 +83,11 @@ class operator_process {
     };
     struct relay final : watch::listener {
         watch::listener* to = nullptr;
-        void changed(const watch::object_change& what) override { to->changed(what); }
+        admission_lookup* reviews = nullptr;
+        void changed(const watch::object_change& what) override {
+            to->changed(what);
+            reviews->came_in(what.of);
+        }
         void removed(watch::kind of, const watch::object_record& last) override { to->removed(of, last); }
         void synced(watch::kind of) override { to->synced(of); }
         void missing(watch::kind of) override {
@@ -112,7 +116,7 @@ class operator_process {
     [[nodiscard]] reconcile::controller& controller_of(reconcile::key runtime);
     [[nodiscard]] reconcile::surroundings make_surroundings();
     [[nodiscard]] reconcile::cluster::stores stores();
-    [[nodiscard]] std::string doubt_about(watch::kind k) const;
+    [[nodiscard]] std::string doubt_about(watch::kind k, std::string_view ns) const;
     void tell_panic(std::string_view controller, reconcile::key k, std::string_view what);
 
     asio::io_context& loop_;

@@ -1,7 +1,10 @@
 // Families one by one; every series is there from the start.
 #include "app/operator_metrics.hpp"
 
+#include <algorithm>
 #include <array>
+#include <memory>
+#include <span>
 
 #include "base/json_text.hpp"
 #include "watch/kind.hpp"
@@ -115,23 +118,36 @@ void write_client(exposition& to, const kube::client_statistics& seen, const std
     to.single("cotrain_requests_queued", gauge, "Requests that wait for a stream.", number(seen.wire.requests_queued));
 }
 
+template <class F>
+double sum(std::span<const std::unique_ptr<watch::informer>> all, F value) {
+    std::uint64_t out = 0;
+    for (const auto& each : all) out += value(*each);
+    return number(out);
+}
+
+// One namespace that is not in sync tells more than all that are.
+const watch::informer* telling(std::span<const std::unique_ptr<watch::informer>> all) {
+    const auto behind = std::ranges::find_if(all, [](const auto& each) { return !each->in_sync(); });
+    if (behind != all.end()) return behind->get();
+    return all.empty() ? nullptr : all.front().get();
+}
+
 void write_watches(exposition& to, const watch::informers& all) {
     to.family("cotrain_watch_events_total", counter, "Watch events by kind and type.");
     for (const watch::kind k : watch::all_kinds()) {
-        const watch::informer* const of = all.of(k);
-        for (std::size_t c = 0; of != nullptr && c < watch::counted_types; ++c) {
+        for (std::size_t c = 0; !all.all_of(k).empty() && c < watch::counted_types; ++c) {
             const auto type = static_cast<watch::counted>(c);
-            to.sample({{"kind", watch::info_of(k).label}, {"type", watch::to_string(type)}}, number(of->events(type)));
+            to.sample({{"kind", watch::info_of(k).label}, {"type", watch::to_string(type)}},
+                      sum(all.all_of(k), [type](const watch::informer& of) { return of.events(type); }));
         }
     }
     to.family("cotrain_watch_restarts_total", counter,
               "Watches and lists that had to begin again, by kind and reason.");
     for (const watch::kind k : watch::all_kinds()) {
-        const watch::informer* const of = all.of(k);
-        for (std::size_t r = 0; of != nullptr && r < watch::restart_reasons; ++r) {
+        for (std::size_t r = 0; !all.all_of(k).empty() && r < watch::restart_reasons; ++r) {
             const auto why = static_cast<watch::restart_reason>(r);
             to.sample({{"kind", watch::info_of(k).label}, {"reason", watch::to_string(why)}},
-                      number(of->restarts(why)));
+                      sum(all.all_of(k), [why](const watch::informer& of) { return of.restarts(why); }));
         }
     }
     to.family("cotrain_store_objects", gauge, "Objects known, by kind.");
@@ -215,15 +231,16 @@ std::string write_operator_state(const operator_process& process, const kube::cl
     }
     out.append(R"(},"caches":{)");
     for (const watch::kind k : watch::all_kinds()) {
+        const watch::informer* const of = telling(process.observed().all_of(k));
+        if (of == nullptr) continue;
         if (out.back() != '{') out += ',';
         base::append_json_string(out, watch::info_of(k).label);
-        const watch::informer* const of = process.observed().of(k);
         out.append(R"(:{"objects":)").append(std::to_string(process.observed().store(k).size()));
-        out.append(R"(,"synced":)").append(of != nullptr && of->in_sync() ? "true" : "false");
+        out.append(R"(,"synced":)").append(of->in_sync() ? "true" : "false");
         out.append(R"(,"resourceVersion":)");
-        base::append_json_string(out, of == nullptr ? std::string_view{} : of->resource_version());
+        base::append_json_string(out, of->resource_version());
         out.append(R"(,"lastError":)");
-        base::append_json_string(out, of == nullptr ? std::string_view{} : of->last_error());
+        base::append_json_string(out, of->last_error());
         out += '}';
     }
     const auto seen = api.statistics();

@@ -79,7 +79,14 @@ servers::servers(servers_tools tools)
     sources_.emplace_back(serve::write_process_metrics);
 }
 
+bool servers::needs_certificate() const {
+    const configuration& config = tools_.config;
+    const bool metrics = config.metrics.bind.enabled && config.metrics.secure;
+    return config.webhook.enabled || metrics || config.effective_gates().train_job_status;
+}
+
 std::string servers::certificate_trouble() const {
+    if (!needs_certificate()) return {};
     if (!certificate_.ready()) return "there is no serving certificate yet";
     if (keeper_ && !keeper_->settled()) return "the certificates are not saved yet";
     return {};
@@ -106,13 +113,15 @@ std::uint16_t servers::port_of(std::string_view what) const {
 
 void servers::keep_certificates() {
     const configuration& config = tools_.config;
+    if (!needs_certificate()) return;
     if (config.certificates.managed) {
         const std::string ns = operator_namespace(tools_.api);
         keeper_ = std::make_unique<serve::certificate_keeper>(
             tools_.executor, tools_.api, certificate_,
             serve::keeper_options{.ns = ns,
                                   .secret = config.certificates.secret,
-                                  .names = certificate_names_of(service_host(config, tools_.api))},
+                                  .names = certificate_names_of(service_host(config, tools_.api)),
+                                  .webhooks = config.webhook.enabled},
             tools_.log);
         keeper_->start();
         return;
@@ -121,6 +130,22 @@ void servers::keep_certificates() {
     files_ = std::make_unique<serve::certificate_files>(tools_.executor, certificate_,
                                                         given.empty() ? default_cert_dir() : given, tools_.log);
     files_->start();
+}
+
+base::result<> servers::listen_for_reviews() {
+    const webhook_config& config = tools_.config.webhook;
+    net::server_options reviews = secured(serve::webhook_endpoint::server_options());
+    reviews.address = config.host;
+    reviews.port = config.port;
+    reviews.connections_max = shares_.reviews;
+    if (!config.client_ca.empty()) {
+        clients_ =
+            std::make_unique<serve::client_authorities>(tools_.executor, certificate_, config.client_ca, tools_.log);
+        if (auto known = clients_->start(); !known)
+            return base::fail(std::move(known.error()).during("webhook.clientCA"));
+        reviews.tls = [this] { return certificate_.demanding_context(); };
+    }
+    return listen("webhooks", reviews, [this](net::incoming in) { return webhooks_.answer(std::move(in)); });
 }
 
 base::result<> servers::start() {
@@ -140,12 +165,9 @@ base::result<> servers::start() {
         auto up = listen("metrics", options, [this](net::incoming in) { return answer_metrics(std::move(in)); });
         if (!up) return up;
     }
-    net::server_options reviews = secured(serve::webhook_endpoint::server_options());
-    reviews.address = config.webhook.host;
-    reviews.port = config.webhook.port;
-    reviews.connections_max = shares_.reviews;
-    auto up = listen("webhooks", reviews, [this](net::incoming in) { return webhooks_.answer(std::move(in)); });
-    if (!up) return up;
+    if (config.webhook.enabled) {
+        if (auto up = listen_for_reviews(); !up) return up;
+    }
     if (config.effective_gates().train_job_status) {
         const rate_config& rate = config.status_server.rate;
         progress_ = std::make_unique<serve::progress_endpoint>(
@@ -154,7 +176,8 @@ base::result<> servers::start() {
         reports.address = {};
         reports.port = config.status_server.port;
         reports.connections_max = shares_.reports;
-        up = listen("progress reports", reports, [this](net::incoming in) { return progress_->answer(std::move(in)); });
+        auto up =
+            listen("progress reports", reports, [this](net::incoming in) { return progress_->answer(std::move(in)); });
         if (!up) return up;
     }
     keep_certificates();
@@ -168,6 +191,7 @@ awaitable<void> servers::stop(std::chrono::steady_clock::time_point latest) {
     for (const listening& each : servers_) co_await each.on->stop(latest);
     if (keeper_) co_await keeper_->stop();
     if (files_) co_await files_->stop();
+    if (clients_) co_await clients_->stop();
 }
 
 awaitable<void> servers::answer_health(net::incoming request) {

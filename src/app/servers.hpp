@@ -19,6 +19,7 @@
 #include "serve/access_guard.hpp"
 #include "serve/certificate_files.hpp"
 #include "serve/certificate_keeper.hpp"
+#include "serve/client_authorities.hpp"
 #include "serve/health.hpp"
 #include "serve/progress_endpoint.hpp"
 #include "serve/scrape.hpp"
@@ -65,6 +66,8 @@ class servers {
     [[nodiscard]] base::result<> listen(std::string_view what, net::server_options options,
                                         net::request_handler handler);
     [[nodiscard]] net::server_options secured(net::server_options options) const;
+    [[nodiscard]] base::result<> listen_for_reviews();
+    [[nodiscard]] bool needs_certificate() const;
     void keep_certificates();
     void write_metrics(serve::exposition& to) const;
 
@@ -74,6 +77,7 @@ class servers {
     serve::served_certificate certificate_;
     std::unique_ptr<serve::certificate_keeper> keeper_;
     std::unique_ptr<serve::certificate_files> files_;
+    std::unique_ptr<serve::client_authorities> clients_;
     serve::webhook_endpoint webhooks_;
     serve::access_guard guard_;
     std::unique_ptr<serve::progress_endpoint> progress_;

@@ -39,7 +39,7 @@ std::uint64_t cluster::note(watch::kind of, std::string_view object) {
     watch::object_view seen;
     if (!watch::decode_object(object, seen, in.parts())) return 0;
     const std::uint64_t version = watch::version_number(seen.resource_version.raw);
-    if (version != 0 && (!progress_ || version > progress_(of))) in.upsert(seen, false);
+    if (version != 0 && (!progress_ || version > progress_(of, seen.ns.raw))) in.upsert(seen, false);
     return version;
 }
 

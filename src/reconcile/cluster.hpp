@@ -23,11 +23,11 @@ namespace cotrain::reconcile {
 
 class cluster {
    public:
-    // The resourceVersion up to which events of a kind came in; 0 where that is not known.
-    using progress = std::function<std::uint64_t(watch::kind)>;
+    // The resourceVersion up to which events of a kind came in of a namespace; 0 where that is not known.
+    using progress = std::function<std::uint64_t(watch::kind, std::string_view ns)>;
 
     // Why what the store of a kind shows is nothing to act upon; empty where it is.
-    using doubts = std::function<std::string(watch::kind)>;
+    using doubts = std::function<std::string(watch::kind, std::string_view ns)>;
 
     using stores = std::array<watch::object_store*, watch::kinds>;
 
@@ -49,15 +49,17 @@ class cluster {
         if (wanted_) wanted_(k);
     }
     // Whether changes of a kind come in at present.
-    using liveness = std::function<bool(watch::kind)>;
+    using liveness = std::function<bool(watch::kind, std::string_view ns)>;
 
     void follow(progress of, doubts about = {}, liveness comes = {}) {
         progress_ = std::move(of);
         doubts_ = std::move(about);
         comes_ = std::move(comes);
     }
-    [[nodiscard]] bool following(watch::kind k) const { return !comes_ || comes_(k); }
-    [[nodiscard]] std::string doubt(watch::kind k) const { return doubts_ ? doubts_(k) : std::string(); }
+    [[nodiscard]] bool following(watch::kind k, std::string_view ns) const { return !comes_ || comes_(k, ns); }
+    [[nodiscard]] std::string doubt(watch::kind k, std::string_view ns) const {
+        return doubts_ ? doubts_(k, ns) : std::string();
+    }
 
     // Nothing more is wanted of the JobSet of a finished job that has its last counts: its record is enough.
     void settle(watch::text_id job);

@@ -17,7 +17,8 @@ struct target {
     std::string name;
 };
 
-// Answers are the API server's JSON. Writes fail with errc::canceled, unsent, where they are not ours to make.
+// Answers are the API server's JSON; of Secrets no more than metadata. Writes fail with errc::canceled, unsent, where
+// they are not ours to make.
 class remote {
    public:
     virtual ~remote() = default;
@@ -25,7 +26,7 @@ class remote {
     [[nodiscard]] virtual bool leading() const = 0;
     [[nodiscard]] virtual awaitable<base::result<std::string>> get(target at) = 0;
     // Server-side apply as `trainer`. With a uid forced, to that very object; without one it makes the object, and
-    // never touches one that is there: `is_another()` tells such refusals.
+    // never touches one that is there: `is_another()` tells such refusals. Secrets are only ever made.
     [[nodiscard]] virtual awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) = 0;
     [[nodiscard]] virtual awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource,
                                                                            std::string body) = 0;

@@ -29,6 +29,9 @@ struct trainjob_reconciler::attempt {
     std::optional<std::pair<std::string, std::string>> trouble{};
     std::chrono::nanoseconds pause{0};                   // a repair has to wait that long
     std::optional<std::chrono::nanoseconds> kept_for{};  // a finished job is to go after that
+    bool loses_pods = false;                             // of its running JobSet: they start again
+    bool knows_secrets = false;                          // they were asked for in this run
+    bool lacks_secret = false;                           // and one is not there
     bool outdated = false;                               // the job is not as it was when this run began
     bool settled = false;                                // nothing is left to apply, so only the status is looked at
     bool applied_set = false;
@@ -49,6 +52,16 @@ struct trainjob_reconciler::attempt {
                 .lifecycle = lifecycle};
     }
 };
+
+// A child that a runtime asks for, by what is added to the job's name.
+struct needed_child {
+    const api::resource_type* type;
+    std::string_view suffix;
+};
+[[nodiscard]] std::vector<needed_child> needed_by(const runtime::compiled_runtime& r);
+
+// Whether fewer Pods of a running job are ready or done than its status says: some start again.
+[[nodiscard]] bool loses_pods(const job_records& seen);
 
 // A patch that is refused (409) where the job is not in that version any more: a list of conditions replaces the one
 // that is there, and what somebody else changed meanwhile must not come in with the answer, unheard.

@@ -54,7 +54,10 @@ awaitable<base::result<>> trainjob_reconciler::make_children_contained(attempt* 
 }
 
 awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
-    if (!must_plan(*a)) co_return base::result<>{};
+    if (a->loses_pods) {
+        if (auto asked = co_await find_secrets(a, runtime_at_hand(*a)); !asked) co_return asked;
+    }
+    if (!a->lacks_secret && !must_plan(*a)) co_return base::result<>{};
     const bool old = had_children(*a);
     const bool asked = (old && !a->set) || a->job.meta.deleting();
     if (asked) {
@@ -65,6 +68,12 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     if (auto found = co_await find_runtime(a); !found) {
         co_await stop_anyway(a);
         co_return found;
+    }
+    if (!set_went(*a)) {
+        if (auto known = co_await find_secrets(a, a->runtime); !known) {
+            co_await stop_anyway(a);
+            co_return known;
+        }
     }
     a->outdated = set_went(*a);
     if (a->outdated) co_return base::result<>{};
@@ -91,7 +100,7 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
 bool trainjob_reconciler::had_children(const attempt& a) const {
     const job_memory& memory = memories_.at(a.key);
     if (memory.known || !a.job.status.jobs.empty() || !recorded_hash(a).empty()) return true;
-    if (!all_.following(watch::kind::train_job)) return true;
+    if (!all_.following(watch::kind::train_job, a.job.meta.ns)) return true;
     const auto* const snapshot =
         all_.find(watch::kind::config_map, a.job.meta.ns, runtime::child_name(a.job, names::snapshot_suffix));
     return snapshot != nullptr && snapshot->owner == memory.job;
@@ -203,7 +212,7 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
 // Each apply says which object it means: the one that the store has, or none.
 awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, step what) {
     runtime::object& object = what.object;
-    if (const std::string doubt = all_.doubt(kind_of(*object.type)); !doubt.empty()) {
+    if (const std::string doubt = all_.doubt(kind_of(*object.type), a->job.meta.ns); !doubt.empty()) {
         doubted_.set(static_cast<std::size_t>(kind_of(*object.type)));
         co_return stale(object, doubt);
     }
@@ -246,20 +255,13 @@ std::string trainjob_reconciler::uid_of(const attempt& a, const runtime::object&
     return known == nullptr ? std::string() : watch::to_text(all_.texts(), known->id);
 }
 
-// An object as the API server has it. A Secret is not read, but patched with nothing, which answers the same: to read
-// Secrets is no right that the operator should have.
-awaitable<base::result<std::string>> trainjob_reconciler::look_up(target at) {
-    if (at.type == &names::secret) return api_.merge_patch(std::move(at), {}, "{}");
-    return api_.get(std::move(at));
-}
-
 // What is there is not what the store has: nothing is forced over it. Ours, or gone: the run begins again. Somebody
 // else's: it stays as it is.
 awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const runtime::object* wanted, std::string meant,
                                                            base::error why) {
     const api::resource_type& type = *wanted->type;
     const bool is_file = type.kind == names::config_map.kind || type.kind == names::secret.kind;
-    const auto answer = co_await look_up(a->at(type, wanted->name));
+    const auto answer = co_await api_.get(a->at(type, wanted->name));
     if (!answer && answer.error().http_status != 404) co_return base::fail(answer.error());
     if (!answer) {
         if (is_file) all_.drop(kind_of(type), a->job.meta.ns, wanted->name);  // of others their events tell

@@ -15,26 +15,6 @@ using watch::kind;
 
 bool known_by_metadata(kind k) { return k == kind::config_map || k == kind::secret; }
 
-struct needed_child {
-    const api::resource_type* type;
-    std::string_view suffix;
-};
-
-std::vector<needed_child> needed_by(const runtime::compiled_runtime& r) {
-    std::vector<needed_child> out;
-    if (r.ml() != nullptr && r.ml()->mpi) {
-        out.push_back({&names::secret, names::ssh_auth_suffix});
-        out.push_back({&names::config_map, names::hostfile_suffix});
-    }
-    if (r.ml() != nullptr && r.ml()->flux) {
-        out.push_back({&names::config_map, names::flux_entrypoint_suffix});
-        out.push_back({&names::secret, names::flux_curve_suffix});
-    }
-    if (r.pod_groups() != nullptr && r.pod_groups()->coscheduling) out.push_back({&names::coscheduling_pod_group, {}});
-    if (r.pod_groups() != nullptr && r.pod_groups()->volcano) out.push_back({&names::volcano_pod_group, {}});
-    return out;
-}
-
 const runtime::observed_child* find_child(const std::vector<runtime::observed_child>& list, kind of,
                                           std::uint64_t name) {
     const auto found = std::ranges::find_if(list, [&](const runtime::observed_child& c) {
@@ -51,6 +31,21 @@ bool labels_so(api::ref wanted, api::ref found) {
 
 }  // namespace
 
+std::vector<needed_child> needed_by(const runtime::compiled_runtime& r) {
+    std::vector<needed_child> out;
+    if (r.ml() != nullptr && r.ml()->mpi) {
+        out.push_back({&names::secret, names::ssh_auth_suffix});
+        out.push_back({&names::config_map, names::hostfile_suffix});
+    }
+    if (r.ml() != nullptr && r.ml()->flux) {
+        out.push_back({&names::config_map, names::flux_entrypoint_suffix});
+        out.push_back({&names::secret, names::flux_curve_suffix});
+    }
+    if (r.pod_groups() != nullptr && r.pod_groups()->coscheduling) out.push_back({&names::coscheduling_pod_group, {}});
+    if (r.pod_groups() != nullptr && r.pod_groups()->volcano) out.push_back({&names::volcano_pod_group, {}});
+    return out;
+}
+
 // The JobSet of a running job is left alone, so no plan is needed unless another child is missing or was changed.
 bool trainjob_reconciler::must_plan(attempt& a) {
     const job_records seen = find_records(all_, a.key);
@@ -65,16 +60,18 @@ bool trainjob_reconciler::must_plan(attempt& a) {
         if (c.of == kind::job_set || c.name == snapshot) return false;
         const auto* const now = find_child(children, c.of, c.name);
         if (now == nullptr || now->state != child_state::ours) return true;
-        if (!known_by_metadata(c.of) || now->name.ends_with(names::ssh_auth_suffix)) return false;
+        if (!known_by_metadata(c.of) || c.of == kind::secret) return false;
         return all_.find(c.of, a.job.meta.ns, now->name)->version != c.left;
     });
 }
 
-// After a start: children that are there count as right. Whether one is missing the runtime's name tells well enough.
+// After a start: children that are there count as right. Whether one is missing the runtime's name tells well enough;
+// whether a Secret is, nobody knows before Pods start again (trainjob_secrets.cpp).
 bool trainjob_reconciler::adopt(attempt& a, job_memory& memory, const std::vector<runtime::observed_child>& children) {
     const auto runtime = runtimes_.live(a.job);
     if (runtime) {
         for (const needed_child& need : needed_by(**runtime)) {
+            if (need.type == &names::secret) continue;
             const auto name = watch::hash_bytes(runtime::child_name(a.job, need.suffix));
             const auto* const found = find_child(children, kind_of(*need.type), name);
             if (found == nullptr || found->state != child_state::ours) return false;
@@ -120,6 +117,7 @@ bool trainjob_reconciler::is_so(attempt& a, const runtime::object& wanted, bool 
     const auto& store = all_.store(of);
     const auto at = store.find(a.job.meta.ns, wanted.name);
     if (!at) return false;
+    if (of == kind::secret) return true;  // made once
     const std::uint64_t print = watch::hash_bytes(wanted.json);
     const auto memory = memories_.find(a.key);
     const child_memory* const before =

@@ -47,6 +47,17 @@ trainjob_reconciler::trainjob_reconciler(cluster& all, remote& api, plugins::bui
                                          base::logger& log)
     : all_(all), api_(api), framework_(std::move(framework)), with_(std::move(with)), log_(log), runtimes_(all) {}
 
+trainjob_reconciler::compiled trainjob_reconciler::known_snapshot(watch::text_id key) const {
+    const job_records seen = find_records(all_, key);
+    const auto known = memories_.find(key);
+    if (seen.job == nullptr || known == memories_.end() || known->second.job != seen.job->id) return nullptr;
+    const auto [ns, name] = split_key(all_.texts().view(key));
+    const auto* const snapshot =
+        all_.find(watch::kind::config_map, ns, std::string(name).append(names::snapshot_suffix));
+    const bool same = snapshot != nullptr && snapshot->version == known->second.runtime_version;
+    return same ? known->second.runtime : nullptr;
+}
+
 void trainjob_reconciler::stir(watch::text_id key, bool closer) {
     if (closer) look_closer_.insert(key);
     const auto known = memories_.find(key);
@@ -68,6 +79,7 @@ bool trainjob_reconciler::waited_for(watch::kind of) {
 
 void trainjob_reconciler::forget(watch::text_id key) {
     memories_.erase(key);
+    forget_secrets(key);
     look_closer_.erase(key);
 }
 
@@ -162,7 +174,8 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen) {
     if (memory.job != seen.job->id) memory = job_memory{.job = seen.job->id, .stirred = memory.stirred};
     if (memory.snapshot_hash == seen.body->snapshot_hash()) memory.snapshot_hash = {};  // it is written down
     a.stirred = memory.stirred;
-    a.settled = memory.settled != 0 && memory.settled == footprint(all_, seen);
+    a.loses_pods = loses_pods(seen);
+    a.settled = !a.loses_pods && memory.settled != 0 && memory.settled == footprint(all_, seen);
     if (a.settled) {  // of the spec only what the record has is asked, and that it could be read is known
         a.job = bare_job(a.memory, all_, seen);
         a.job.spec.active_deadline_seconds = seen.body->deadline_seconds;

@@ -46,9 +46,11 @@ struct trainjob_counts {
 // Decides from the stores alone and sends only what is not so. GETs are rare: a snapshot once per version, when a plan
 // needs it; a finished job that somebody edited, or whose time is up; what a Complete job had whose conditions somebody
 // took away; a job in deletion, or one whose JobSet went, before a child is made for it; a job that somebody else has
-// just written to.
+// just written to; a Secret, as metadata, where Pods are to start that mount it.
 class trainjob_reconciler {
    public:
+    using compiled = runtime_cache::compiled;
+
     trainjob_reconciler(cluster& all, remote& api, plugins::builtin framework, surroundings with, base::logger& log);
 
     // One run per key at a time, as the controller sees to.
@@ -68,6 +70,8 @@ class trainjob_reconciler {
 
     // Whether something of that kind was not applied because its store could not be relied upon; forgets it.
     [[nodiscard]] bool waited_for(watch::kind of);
+    // What the job's snapshot says, if it was read in the version that is there now; null otherwise.
+    [[nodiscard]] compiled known_snapshot(watch::text_id key) const;
 
     [[nodiscard]] const stage_histograms& timings() const { return timings_; }
     [[nodiscard]] const trainjob_counts& counts() const { return counts_; }
@@ -81,7 +85,6 @@ class trainjob_reconciler {
         bool so = false;
         bool repairs = false;  // what others have undone
     };
-    using compiled = runtime_cache::compiled;
 
     // trainjob_reconciler.cpp: the course of a run.
     [[nodiscard]] std::optional<outcome> nothing_to_do(const job_records& seen) const;
@@ -118,9 +121,16 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<base::result<>> apply(attempt* a, step what);
     [[nodiscard]] bool is_foreign(const attempt& a, const runtime::object& object) const;
     [[nodiscard]] std::string uid_of(const attempt& a, const runtime::object& object) const;
-    [[nodiscard]] awaitable<base::result<std::string>> look_up(target at);
     [[nodiscard]] awaitable<base::result<>> judge_other(attempt* a, const runtime::object* wanted, std::string meant,
                                                         base::error why);
+
+    // trainjob_secrets.cpp
+    [[nodiscard]] compiled runtime_at_hand(const attempt& a);
+    [[nodiscard]] awaitable<base::result<>> find_secrets(attempt* a, compiled runtime);
+    [[nodiscard]] awaitable<base::result<>> ask_for_secret(attempt* a, std::string name);
+    void forget_secrets(watch::text_id key);
+
+    // trainjob_children.cpp
     [[nodiscard]] awaitable<base::result<std::string>> keep_templates(attempt* a, const runtime::object* wanted,
                                                                       base::error why);
     [[nodiscard]] awaitable<base::result<bool>> wants_children_still(attempt* a);

@@ -15,21 +15,17 @@ bool trainjob_reconciler::must_recall(const job_records& seen) const {
     return known == memories_.end() || known->second.job != seen.job->id || !known->second.recalled;
 }
 
-// How it ended and what it is made of is not in the stores any more: the API server knows. A Secret is wanted only
-// where the job goes on.
+// How it ended and what it is made of is not in the stores any more: the API server knows. Its Secrets are asked for
+// where the job goes on, as those of every job (trainjob_secrets.cpp).
 awaitable<outcome> trainjob_reconciler::recall(watch::text_id key) {
     const auto parts = split_key(all_.texts().view(key));
     const std::string ns(parts.ns);
     const std::string name(parts.name);
     const watch::uid job = find_records(all_, key).job->id;
     const std::pair<const api::resource_type*, std::string> wanted[] = {
-        {&names::job_set, name},
-        {&names::config_map, name + std::string(names::snapshot_suffix)},
-        {&names::secret, name + std::string(names::ssh_auth_suffix)}};
+        {&names::job_set, name}, {&names::config_map, name + std::string(names::snapshot_suffix)}};
     for (const auto& [type, called] : wanted) {
-        const bool secret = type == &names::secret;
-        if (const job_records now = find_records(all_, key); secret && now.set != nullptr && now.set->terminal()) break;
-        const auto answer = co_await look_up({type, ns, called});
+        const auto answer = co_await api_.get({type, ns, called});
         if (answer) {
             all_.restore(kind_of(*type), *answer);
         } else if (answer.error().http_status != 404) {

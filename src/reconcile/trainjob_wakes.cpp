@@ -59,6 +59,7 @@ void trainjob_wakes::changed(const watch::object_change& what) {
         case kind::cluster_training_runtime: return runtime_changed(what);
         case kind::limit_range: return suspended_in(split_key(all_.texts().view(what.object->key)).ns);
         case kind::runtime_class: return suspended_of_class(split_key(all_.texts().view(what.object->key)).name);
+        case kind::priority_class: return;  // for reviews alone
         default: break;
     }
     if (what.group_before != watch::no_text) job(what.group_before, urgency(what.of));
@@ -76,7 +77,7 @@ void trainjob_wakes::removed(kind of, const watch::object_record& last) {
         suspended_in(split_key(all_.texts().view(last.key)).ns);
     } else if (of == kind::runtime_class) {
         suspended_of_class(split_key(all_.texts().view(last.key)).name);
-    } else if (!is_runtime(of)) {
+    } else if (!is_runtime(of) && of != kind::priority_class) {
         owner_of(of, last);
     }
 }

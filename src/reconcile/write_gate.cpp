@@ -21,6 +21,8 @@ std::unexpected<base::error> closed() {
     return base::fail(base::make_error(base::errc::canceled, base::retry::later, "another replica leads"));
 }
 
+bool is_secret(const api::resource_type& t) { return t.kind == api::names::secret.kind && t.group.empty(); }
+
 kube::call_options within(const write_permit& permit) { return {.deadline = permit.time, .latest = permit.latest}; }
 
 base::result<std::string> body_of(base::result<kube::reply> answer) {
@@ -112,7 +114,8 @@ bool is_another(const base::error& refusal) {
 }
 
 awaitable<base::result<std::string>> write_gate::get(target at) {
-    co_return body_of(co_await api_.get(resource_of(*at.type), {.ns = at.ns, .name = at.name}));
+    const kube::shape as = is_secret(*at.type) ? kube::shape::metadata : kube::shape::whole;
+    co_return body_of(co_await api_.get(resource_of(*at.type), {.ns = at.ns, .name = at.name}, {.as = as}));
 }
 
 awaitable<base::result<std::string>> write_gate::apply(target at, std::string body, std::string uid) {
@@ -121,9 +124,15 @@ awaitable<base::result<std::string>> write_gate::apply(target at, std::string bo
     body = with_precondition(yaml_safe(std::move(body)), uid);
     if (body.empty()) co_return base::fail(base::errc::internal, "an object without metadata is not applied");
     const write_mark mark(under_way_);
-    const bool force = !uid.empty();
-    auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, std::move(body), force,
-                                      {.field_manager = api::names::field_manager, .with = within(*permit)});
+    const kube::resource of = resource_of(*at.type);
+    const kube::write_options how{.field_manager = api::names::field_manager, .with = within(*permit)};
+    base::result<kube::reply> answer;
+    if (is_secret(*at.type)) {
+        answer = co_await api_.create(of, at.ns, std::move(body), how);
+    } else {
+        const bool force = !uid.empty();
+        answer = co_await api_.apply(of, {.ns = at.ns, .name = at.name}, std::move(body), force, how);
+    }
     apply_counts& counts = counts_[static_cast<std::size_t>(kind_of(*at.type))];
     if (answer) {
         ++counts.applied;

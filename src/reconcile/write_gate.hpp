@@ -1,5 +1,6 @@
-// The door through which every write of the operator goes: closed to who does not lead, counted, and never later than
-// the lease allows.
+// Through which every write of the reconcilers goes: only where this process leads, counted, and never later than the
+// Lease allows. Others are written by those whose they are, leading or not: the Lease, events (which ask the Lease,
+// too), certificates, and reviews of tokens and rights.
 #pragma once
 
 #include <array>

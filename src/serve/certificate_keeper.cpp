@@ -43,6 +43,7 @@ certificate_keeper::certificate_keeper(asio::any_io_executor executor, kube::cli
 void certificate_keeper::start() {
     tasks_.spawn("certificates", keep());
     tasks_.spawn("secret", follow(secrets, options_.ns, options_.secret));
+    if (!options_.webhooks) return;
     tasks_.spawn("mutating webhooks", follow(mutating_configurations, {}, options_.mutating));
     tasks_.spawn("validating webhooks", follow(validating_configurations, {}, options_.validating));
 }
@@ -141,10 +142,12 @@ awaitable<base::result<>> certificate_keeper::tend() {
         verdict = judge(kept->set, options_.names, options_.now());
     }
     renew_at_ = verdict.renew_at;
-    auto first = co_await trust(mutating_configurations, options_.mutating, kept->set.ca_crt);
-    auto second = co_await trust(validating_configurations, options_.validating, kept->set.ca_crt);
-    if (!first) co_return base::fail(std::move(first.error()));
-    if (!second) co_return base::fail(std::move(second.error()));
+    if (options_.webhooks) {
+        auto first = co_await trust(mutating_configurations, options_.mutating, kept->set.ca_crt);
+        auto second = co_await trust(validating_configurations, options_.validating, kept->set.ca_crt);
+        if (!first) co_return base::fail(std::move(first.error()));
+        if (!second) co_return base::fail(std::move(second.error()));
+    }
     current_ = kept->set;
     co_return serving_.use(current_.tls_crt, current_.tls_key);
 }

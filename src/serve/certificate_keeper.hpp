@@ -25,6 +25,7 @@ struct keeper_options {
     certificate_names names;
     std::string mutating = "defaulter.trainer.kubeflow.org";
     std::string validating = "validator.trainer.kubeflow.org";
+    bool webhooks = true;                            // false: nobody is told whom to trust
     std::chrono::milliseconds check_every{600'000};  // although nothing was heard to have changed
     repair_policy pace{};
     base::backoff_policy watch_retry{std::chrono::milliseconds(500), std::chrono::milliseconds(4'000), 2.0, 0.5};

@@ -17,7 +17,8 @@
 
 namespace cotrain::serve {
 
-// Answers a review's questions about the cluster: from stores, or by asking the API server.
+// Answers a review's questions about the cluster, from stores alone: whoever sends reviews makes nobody ask the API
+// server.
 class cluster_view {
    public:
     // What the answer refers to is kept in `memory`, which lives as long as the review.

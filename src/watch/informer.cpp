@@ -44,7 +44,7 @@ informer::informer(kind of, object_store& store, const informer_tools& tools, co
       random_(tools.random),
       log_(tools.log),
       ns_(options.ns),
-      intake_(of, store, tools.texts, tools.to, tools.log, jobs),
+      intake_(of, store, tools.texts, tools.to, tools.log, jobs, options.ns),
       machine_(options.timing),
       rest_(tools.owner.executor()),
       overseer_(tools.owner.executor(), clock::time_point::max()) {}

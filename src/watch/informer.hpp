@@ -63,6 +63,7 @@ class informer {
     void ask_rights_again();
 
     [[nodiscard]] kind of() const { return of_; }
+    [[nodiscard]] const std::string& ns() const { return ns_; }  // empty: all
     [[nodiscard]] state now() const { return state_; }
     [[nodiscard]] bool in_sync() const { return state_ == state::synced; }
     [[nodiscard]] bool missing() const { return state_ == state::missing; }

@@ -4,6 +4,9 @@
 #include <array>
 #include <bitset>
 #include <memory>
+#include <span>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "watch/informer.hpp"
@@ -11,12 +14,15 @@
 namespace cotrain::watch {
 
 using kind_set = std::bitset<kinds>;
-[[nodiscard]] kind_set every_kind();
+// All but those that nobody may watch.
+[[nodiscard]] kind_set watched_kinds();
 
 struct informers_options {
-    kind_set watched = every_kind();
+    kind_set watched = watched_kinds();
     list_watch_options timing{};
-    std::string ns{};  // empty: all namespaces; of cluster-wide kinds it means nothing
+    // Each has a watch of its own for each kind. Empty: all namespaces by one watch. Cluster-wide kinds are watched as
+    // ever, but none of them has to be there: whoever may look at some namespaces only may not read them, perhaps.
+    std::vector<std::string> namespaces{};
 };
 
 // What `tools.to` hears, it hears after the stores agree with each other: a finished job's JobSet has been collapsed or
@@ -37,10 +43,14 @@ class informers final : private listener {
     void want(kind k);
 
     // Of a kind that is not watched: an empty store, and no informer.
+    // By namespaces: the informer of that one, null if it is not looked at.
     // To be changed by answers to our own writes only, see reconcile::cluster.
     [[nodiscard]] object_store& store(kind k) { return own(k); }
     [[nodiscard]] const object_store& store(kind k) const { return places_[static_cast<std::size_t>(k)]->objects; }
-    [[nodiscard]] const informer* of(kind k) const { return places_[static_cast<std::size_t>(k)]->watcher.get(); }
+    [[nodiscard]] const informer* of(kind k, std::string_view ns = {}) const;
+    [[nodiscard]] std::span<const std::unique_ptr<informer>> all_of(kind k) const {
+        return places_[static_cast<std::size_t>(k)]->watchers;
+    }
     [[nodiscard]] std::size_t memory_bytes() const;
 
    private:
@@ -52,13 +62,16 @@ class informers final : private listener {
     struct place {
         explicit place(text_table& texts) : objects(texts) {}
         object_store objects;
-        std::unique_ptr<informer> watcher;
+        std::vector<std::unique_ptr<informer>> watchers;
     };
     [[nodiscard]] object_store& own(kind k) { return places_[static_cast<std::size_t>(k)]->objects; }
     void settle(const object_record& job);
     void start_files();
+    [[nodiscard]] bool required(kind k) const;
+    [[nodiscard]] bool all_synced(kind k) const;
 
     listener& to_;
+    bool by_namespace_;
     std::array<std::unique_ptr<place>, kinds> places_;
     bool files_started_ = false;
 };

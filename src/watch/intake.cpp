@@ -25,8 +25,8 @@ bool has_child_name(std::string_view name) {
 }
 
 intake::intake(kind of, object_store& store, text_table& texts, listener& to, base::logger& log,
-               const object_store* jobs)
-    : of_(of), store_(store), texts_(texts), to_(to), log_(log), jobs_(jobs) {
+               const object_store* jobs, std::string_view ns)
+    : of_(of), store_(store), texts_(texts), to_(to), log_(log), jobs_(jobs), ns_(ns) {
     if (of == kind::train_job) parts_ = &train_job_;
     if (of == kind::job_set) parts_ = &job_set_;
 }
@@ -65,7 +65,8 @@ const projection* intake::project(const object_view& object) {
         case kind::coscheduling_pod_group:
         case kind::volcano_pod_group:
         case kind::limit_range:
-        case kind::runtime_class: return &projector_.plain(object);
+        case kind::runtime_class:
+        case kind::priority_class: return &projector_.plain(object);
         case kind::secret:
         case kind::config_map: return project_file(object);
     }
@@ -118,7 +119,7 @@ void intake::drop(handle h) {
 }
 
 void intake::sweep(std::uint64_t picture) {
-    store_.sweep([this](const object_record& gone) { to_.removed(of_, gone); }, picture);
+    store_.sweep([this](const object_record& gone) { to_.removed(of_, gone); }, picture, ns_);
 }
 
 void intake::end_picture(std::string_view version) {
@@ -128,7 +129,7 @@ void intake::end_picture(std::string_view version) {
 }
 
 void intake::vanish() {
-    store_.begin_picture();
+    begin_picture();
     sweep(newest);
     to_.missing(of_);
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
+#include <string_view>
 
 #include "base/log.hpp"
 #include "watch/kinds.hpp"
@@ -20,9 +22,10 @@ namespace cotrain::watch {
 // body, to be noticed where they are in the way. An event without change allocates nothing.
 class intake {
    public:
-    // `jobs` is the store of TrainJobs: children need it to know when nothing of them is wanted any more.
+    // `jobs` is the store of TrainJobs: children need it to know when nothing of them is wanted any more. `ns`:
+    // pictures are of that namespace alone; empty: of all.
     intake(kind of, object_store& store, text_table& texts, listener& to, base::logger& log,
-           const object_store* jobs = nullptr);
+           const object_store* jobs = nullptr, std::string_view ns = {});
 
     // What reads the parts of objects of this kind; null where none is looked into.
     [[nodiscard]] part_reader* parts() { return parts_; }
@@ -31,7 +34,7 @@ class intake {
     void remove(const object_view& object);
 
     // What is not shown between the two is gone, unless it is newer than the picture, which is of that version.
-    void begin_picture() { store_.begin_picture(); }
+    void begin_picture() { store_.begin_picture(ns_); }
     void end_picture(std::string_view version);
     // The kind itself is gone.
     void vanish();
@@ -54,6 +57,7 @@ class intake {
     listener& to_;
     base::logger& log_;
     const object_store* jobs_;
+    std::string ns_;
     train_job_reader train_job_;
     job_set_reader job_set_;
     part_reader* parts_ = nullptr;

@@ -17,8 +17,8 @@ constexpr kind_info whole(const api::resource_type& type, bool required) {
     return {resource_of(type), type.kind, required, kube::shape::whole};
 }
 
-constexpr kind_info metadata(const api::resource_type& type) {
-    return {resource_of(type), type.kind, true, kube::shape::metadata};
+constexpr kind_info metadata(const api::resource_type& type, bool required, bool watched = true) {
+    return {resource_of(type), type.kind, required, kube::shape::metadata, watched};
 }
 
 // In the order of the enumeration.
@@ -31,8 +31,9 @@ constexpr std::array<kind_info, kinds> table{
     kind_info{resource_of(names::volcano_pod_group), "PodGroup.scheduling.volcano.sh"},
     whole(names::limit_range, false),
     whole(names::runtime_class, false),
-    metadata(names::secret),
-    metadata(names::config_map),
+    metadata(names::priority_class, false),
+    metadata(names::secret, false, false),
+    metadata(names::config_map, true),
 };
 static_assert(table[static_cast<std::size_t>(kind::config_map)].of.kind == "ConfigMap");
 

@@ -1,4 +1,5 @@
-// The kinds that an operator watches: where they live, which have to be there, and what they are called in metrics.
+// The kinds that an operator keeps records of: where they live, which have to be there, what they are called in
+// metrics.
 #pragma once
 
 #include <array>
@@ -18,16 +19,20 @@ enum class kind : std::uint8_t {
     volcano_pod_group,
     limit_range,
     runtime_class,
+    priority_class,
     secret,
     config_map
 };
-inline constexpr std::size_t kinds = 10;
+inline constexpr std::size_t kinds = 11;
 
 struct kind_info {
     kube::resource of;
     std::string_view label;  // the label `kind` of metrics: the two PodGroups carry their group
     bool required = false;   // without it the operator is not ready; others may be missing
     kube::shape as = kube::shape::whole;
+    // Secrets are neither listed nor watched (docs/decisions/0007-secrets-by-name.md): records of them come from
+    // answers to requests for one by its name.
+    bool watched = true;
 };
 
 [[nodiscard]] const kind_info& info_of(kind k);

@@ -52,8 +52,8 @@ object_store::outcome object_store::upsert(const projection& p, bool shown) {
     const auto known = find(p.ns, p.name);
     if (!known) return insert(p, seen, shown);
     object_record& r = at(known->slot);
-    if (shown || r.epoch != epoch_) r.noted = !shown;
-    r.epoch = epoch_;
+    if (shown || !r.seen) r.noted = !shown;
+    r.seen = true;
     if (outdated(r, p.resource_version)) return {*known, nothing};
     if (!p.uid.empty() && find_uid(texts_, p.uid) != r.id) {
         remove(*known);
@@ -81,7 +81,7 @@ bool object_store::outdated(const object_record& known, std::string_view version
 
 bool object_store::repeats(handle known, std::string_view version, bool shown) {
     object_record& r = at(known.slot);
-    if (r.epoch != epoch_ || r.version == 0 || r.version != version_number(version)) return false;
+    if (!r.seen || r.version == 0 || r.version != version_number(version)) return false;
     if (shown) r.noted = false;
     return true;
 }
@@ -94,7 +94,7 @@ object_store::outcome object_store::insert(const projection& p, const prints& se
     r.generation = generation;
     r.used = true;
     r.collapsed = true;  // until there is a body
-    r.epoch = epoch_;
+    r.seen = true;
     r.noted = !shown;
     write_key(scratch_, p.ns, p.name);
     r.key = texts_.intern(scratch_);
@@ -215,11 +215,15 @@ bool object_store::remove(handle h) {
     return true;
 }
 
-void object_store::begin_picture() {
-    if (++epoch_ != 0) return;
-    // The count has come round: no record may seem seen by accident.
-    for (std::uint32_t s = 0; s < slots_; ++s) at(s).epoch = 0;
-    epoch_ = 1;
+void object_store::begin_picture(std::string_view ns) {
+    for (std::uint32_t s = 0; s < slots_; ++s)
+        if (at(s).used && lives_in(at(s), ns)) at(s).seen = false;
+}
+
+bool object_store::lives_in(const object_record& r, std::string_view ns) const {
+    if (ns.empty()) return true;
+    const std::string_view key = texts_.view(r.key);
+    return key.size() > ns.size() && key[ns.size()] == '/' && key.starts_with(ns);
 }
 
 const object_record* object_store::get(handle h) const {

@@ -50,7 +50,6 @@ struct object_record {
     std::uint32_t created = 0;
     std::uint32_t finished = 0;  // when complete or failed became true
     std::uint32_t generation = 0;
-    std::uint16_t epoch = 0;
     bool used : 1 = false;
     bool collapsed : 1 = false;
     bool suspend : 1 = false;
@@ -60,7 +59,8 @@ struct object_record {
     bool past_deadline : 1 = false;
     bool troubled : 1 = false;
     bool elsewhere : 1 = false;  // another controller manages it
-    bool noted : 1 = false;      // not shown by the picture in which it was taken in
+    bool seen : 1 = false;       // taken in since the last picture of its namespace began
+    bool noted : 1 = false;      // and not shown by that picture
     bool linked : 1 = false;
     bool reopened : 1 = false;  // it was done with its children (watch/finished.hpp), and is not any more
 
@@ -96,16 +96,16 @@ class object_store {
     // Keeps of a finished object only what its record holds. An upsert of the same state leaves it so.
     void collapse(handle h);
 
-    // A new picture begins: what is not shown from now on is gone when it is complete.
-    void begin_picture();
-    // Removes what the picture did not show; what was taken in besides meanwhile stays if it is newer than the picture.
-    // `gone` is called with each key and record before it goes.
+    // A new picture begins, of all namespaces or of one: what is not shown from now on is gone when it is complete.
+    void begin_picture(std::string_view ns = {});
+    // Removes what the picture of that namespace did not show; what was taken in besides meanwhile stays if it is newer
+    // than the picture. `gone` is called with each key and record before it goes.
     template <class F>
-    std::size_t sweep(F gone, std::uint64_t picture = ~std::uint64_t{0}) {
+    std::size_t sweep(F gone, std::uint64_t picture = ~std::uint64_t{0}, std::string_view ns = {}) {
         std::size_t count = 0;
         for (std::uint32_t s = 0; s < slots_; ++s) {
-            if (!at(s).used) continue;
-            if (at(s).epoch == epoch_ && (!at(s).noted || at(s).version > picture)) continue;
+            if (!at(s).used || !lives_in(at(s), ns)) continue;
+            if (at(s).seen && (!at(s).noted || at(s).version > picture)) continue;
             gone(std::as_const(at(s)));
             remove(handle{s, at(s).generation});
             ++count;
@@ -144,6 +144,8 @@ class object_store {
    private:
     static constexpr std::uint32_t chunk_records = 256;
 
+    // An empty namespace stands for all.
+    [[nodiscard]] bool lives_in(const object_record& r, std::string_view ns) const;
     [[nodiscard]] object_record& at(std::uint32_t s) const { return chunks_[s / chunk_records][s % chunk_records]; }
     // How the indexes learn what a slot is found by.
     struct by_key {
@@ -171,7 +173,6 @@ class object_store {
     std::uint32_t slots_ = 0;
     std::uint32_t free_ = slot_index::none;
     std::size_t size_ = 0;
-    std::uint16_t epoch_ = 1;
     mutable std::string scratch_;  // a key being looked up: finding allocates nothing
 };
 

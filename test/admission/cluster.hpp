@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -100,12 +101,16 @@ class cluster {
                   std::string(document.get({"metadata", "name"}).as_string())}] = document;
     }
     void remove(const std::string& kind, const std::string& name) { objects_.erase({kind, name}); }
+    // It is there, but what is in it is not known.
+    void know_of(const std::string& kind, const std::string& name) { known_.insert({kind, name}); }
     // Asked for this kind, the cluster refuses.
     void hide(const std::string& kind) { hidden_ = kind; }
 
     [[nodiscard]] answer find(const question& q) {
         asked.push_back(std::string(q.type->kind) + " " + q.name);
+        asked_in.push_back(q.ns);
         if (q.type->kind == hidden_) return {.state = runtime::presence::unreadable, .why = "403 Forbidden"};
+        if (known_.contains({std::string(q.type->kind), q.name})) return {.state = runtime::presence::exists};
         const auto found = objects_.find({std::string(q.type->kind), q.name});
         if (found == objects_.end()) return {};
         return {.state = runtime::presence::exists, .document = found->second};
@@ -131,9 +136,11 @@ class cluster {
     gates open;
     api::seconds_time now = std::chrono::sys_days{std::chrono::year{2026} / 3 / 4} + std::chrono::hours{5};
     std::vector<std::string> asked;
+    std::vector<std::string> asked_in;
 
    private:
     std::map<std::pair<std::string, std::string>, api::ref> objects_;
+    std::set<std::pair<std::string, std::string>> known_;
     std::string hidden_;
 };
 

@@ -138,6 +138,25 @@ TEST_F(validator, the_snapshot_decides_not_the_live_runtime) {
     EXPECT_FALSE(create(on).allowed) << "a new job has no snapshot, whatever lies around";
 }
 
+// Who answers from stores may know that there is a snapshot, and not what it says.
+TEST_F(validator, a_snapshot_that_was_not_read_lets_a_job_go_on) {
+    cluster_.know_of("ConfigMap", "job-runtime-snapshot");
+    EXPECT_FALSE(
+        update(job("suspend: true, activeDeadlineSeconds: 5, trainer: {numProcPerNode: 0}"), job("suspend: true"))
+            .allowed)
+        << "the live runtime decides";
+    cluster_.remove("TrainingRuntime", "rt");
+    EXPECT_TRUE(update(job("suspend: true"), job("suspend: false")).allowed);
+    const auto resumed = update(job("suspend: false"), job("suspend: true"));
+    EXPECT_TRUE(resumed.allowed) << resumed.message;
+    EXPECT_THAT(resumed.warnings, IsEmpty());
+    const auto changed = update(job("suspend: true, activeDeadlineSeconds: 5"), job("suspend: true"));
+    EXPECT_TRUE(changed.allowed) << changed.message;
+    EXPECT_EQ(changed.warnings.size(), 1U);
+    cluster_.hide("TrainingRuntime");
+    EXPECT_TRUE(update(job("suspend: false"), job("suspend: true")).allowed) << "nor may it be read";
+}
+
 TEST_F(validator, a_snapshot_of_somebody_else_does_not_count) {
     add_snapshot(runtime_yaml("mlPolicy: {numNodes: 2}", one_job, "namespace: ns"), "another");
     cluster_.remove("TrainingRuntime", "rt");

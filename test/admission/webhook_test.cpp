@@ -73,6 +73,32 @@ TEST_F(webhook, other_kinds_do_not_belong_here) {
     EXPECT_TRUE(r.message.contains("expected TrainingRuntime")) << r.message;
 }
 
+// The API server sees to it that a request and its objects agree: nobody else is told of another place.
+TEST_F(webhook, a_review_of_an_object_elsewhere_is_refused_unasked) {
+    const auto job = [](std::string_view ns, std::string_view name) {
+        return R"({"metadata":{"namespace":")" + std::string(ns) + R"(","name":")" + std::string(name) +
+               R"("},"spec":{"runtimeRef":{"name":"rt","kind":"TrainingRuntime"}}})";
+    };
+    const std::string here = R"(,"namespace":"ns","name":"job","operation":)";
+    for (const std::string& forged :
+         {here + R"("CREATE","object":)" + job("other", "job"), here + R"("CREATE","object":)" + job("ns", "other"),
+          here + R"("UPDATE","object":)" + job("ns", "job") + R"(,"oldObject":)" + job("other", "job"),
+          here + R"("UPDATE","object":)" + job("ns", "job") + R"(,"oldObject":)" + job("ns", "other"),
+          R"(,"operation":"CREATE","object":)" + job("other", "job")}) {
+        for (const hook h : {hook::validate_train_job, hook::default_train_job}) {
+            const auto r = send(request(forged), h);
+            EXPECT_EQ(r.code, 400) << forged;
+            EXPECT_TRUE(r.message.contains("is not the request's")) << r.message;
+            EXPECT_TRUE(cluster_.asked.empty()) << forged;
+        }
+    }
+    // A name that is generated comes after the request, and the namespace may be left to it.
+    EXPECT_NE(send(request(R"(,"namespace":"ns","operation":"CREATE","object":)" + job("ns", "job-x7"))).code, 400);
+    EXPECT_NE(send(request(here + R"("CREATE","object":)" + job("", ""))).code, 400);
+    ASSERT_FALSE(cluster_.asked.empty());
+    EXPECT_EQ(cluster_.asked_in.back(), "ns");
+}
+
 TEST_F(webhook, deletions_connections_and_subresources_pass) {
     EXPECT_TRUE(send(request(R"(,"operation":"DELETE","oldObject":{"spec":7})")).allowed);
     EXPECT_TRUE(send(request(R"(,"operation":"CONNECT")")).allowed);

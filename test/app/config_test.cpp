@@ -79,7 +79,7 @@ TEST(config, the_ecosystems_own_file_is_taken) {
 }
 
 TEST(config, mistakes_name_path_and_what_is_allowed) {
-    EXPECT_EQ(mistake("webhook: {prot: 1}"), "webhook.prot: unknown field, allowed: port, host");
+    EXPECT_EQ(mistake("webhook: {prot: 1}"), "webhook.prot: unknown field, allowed: port, host, enabled, clientCA");
     EXPECT_THAT(mistake("webhok: {}"), StartsWith("webhok: unknown field, allowed: apiVersion, kind, webhook"));
     EXPECT_EQ(mistake("webhook: {port: 70000}"), "webhook.port: expected a port from 1 to 65535, got 70000");
     EXPECT_EQ(mistake("webhook: {port: '9443'}"), "webhook.port: expected a port from 1 to 65535, got \"9443\"");
@@ -105,6 +105,26 @@ TEST(config, mistakes_name_path_and_what_is_allowed) {
                 StartsWith("featureGates.TrainJobStatus: expected true or false"));
     EXPECT_THAT(mistake("certManagement: {webhookSecretName: A_b}"),
                 StartsWith("certManagement.webhookSecretName: expected a name"));
+}
+
+TEST(config, who_is_looked_at_and_who_may_ask) {
+    EXPECT_TRUE(taken("").namespaces.empty());
+    EXPECT_TRUE(taken("").webhook.enabled);
+    EXPECT_EQ(taken("").webhook.client_ca, "");
+    const configuration c = taken("namespaces: [team-a, b]\nwebhook: {enabled: false, clientCA: /etc/ca.crt}\n");
+    EXPECT_THAT(c.namespaces, ElementsAre("team-a", "b"));
+    EXPECT_FALSE(c.webhook.enabled);
+    EXPECT_EQ(c.webhook.client_ca, "/etc/ca.crt");
+    const auto again = read_configuration(to_yaml(c));
+    ASSERT_TRUE(again) << again.error().message;
+    EXPECT_EQ(again->namespaces, c.namespaces);
+    EXPECT_EQ(again->webhook, c.webhook);
+    EXPECT_EQ(mistake("webhook: {clientCA: ca.crt}"), "webhook.clientCA: expected an absolute path, got \"ca.crt\"");
+    EXPECT_THAT(mistake("namespaces: all"), StartsWith("namespaces: expected"));
+    EXPECT_THAT(mistake("namespaces: [Team]"), StartsWith("namespaces[0]: expected a namespace"));
+    EXPECT_THAT(mistake("namespaces: ['']"), StartsWith("namespaces[0]: expected a namespace"));
+    EXPECT_THAT(mistake("namespaces: [a, b, a]"), StartsWith("namespaces[2]: is there twice"));
+    EXPECT_THAT(mistake("namespaces: [a, b, c, d, e, f, g, h, i]"), StartsWith("namespaces: too many"));
 }
 
 TEST(config, election_times_must_fit_each_other) {

@@ -232,6 +232,36 @@ TEST(doctor, asks_for_the_rights_that_the_configuration_needs) {
                       {.verb = "get", .plural = "secrets", .ns = "home", .name = "kubeflow-trainer-webhook-cert"}));
 }
 
+TEST(doctor, asks_in_the_namespaces_that_are_looked_at) {
+    const auto config = read_configuration(
+        "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n"
+        "namespaces: [a, b]\nwebhook: {enabled: false}\nfeatureGates: {TrainJobTTL: true}\n");
+    ASSERT_TRUE(config) << config.error().message;
+    const own_objects own = own_objects_of(*config);
+    const std::vector<right> all = operator_rights(own);
+    for (const auto* ns : {"a", "b"}) {
+        EXPECT_TRUE(asks(all, {.verb = "create", .plural = "jobsets", .ns = ns}));
+        EXPECT_TRUE(asks(all, {.verb = "get", .plural = "secrets", .ns = ns}));
+        EXPECT_TRUE(asks(all, {.verb = "delete", .plural = "trainjobs", .ns = ns}));
+    }
+    EXPECT_FALSE(asks(all, {.verb = "create", .plural = "jobsets"}));
+    EXPECT_FALSE(asks(
+        all, {.verb = "update", .plural = "mutatingwebhookconfigurations", .name = "defaulter.trainer.kubeflow.org"}));
+    for (const right& each : all) {
+        const bool wide = each.plural == "clustertrainingruntimes" || each.plural == "runtimeclasses";
+        EXPECT_EQ(each.ns.empty(), wide || each.plural == "priorityclasses" || each.own_namespace) << each.plural;
+        EXPECT_TRUE(!wide || !each.without.empty()) << "it can do without " << each.plural;
+    }
+    EXPECT_THAT(missing_right({"get", "", "things", {}, {}, false, "", "a"}, {"get"}, "robot").what,
+                HasSubstr("things in namespace a"));
+}
+
+// Kubernetes knows no right to metadata alone.
+TEST(doctor, asks_for_no_right_to_list_watch_or_change_secrets) {
+    for (const auto* verb : {"list", "watch", "patch", "update", "delete"})
+        EXPECT_FALSE(asks(operator_rights({}), {.verb = verb, .plural = "secrets"})) << verb;
+}
+
 TEST(doctor, prints_for_people_and_for_scripts) {
     const findings all{{.area = "connection", .what = "there"},
                        {.how = verdict::problem, .area = "lease", .what = "two\nlines \"quoted\"", .remedy = "look"}};

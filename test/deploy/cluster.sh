@@ -30,11 +30,13 @@ check_accepted() {
   kube create namespace $namespace
   kube create namespace kubeflow
   kube create namespace leases
+  kube create namespace team
+  kube create namespace team-b
   for each in $namespace kubeflow; do restrict $each; done
   # The Pod of `helm test` is admitted only beside its account, which a dry run does not make.
   kube create serviceaccount kubeflow-trainer-controller-manager -n $namespace
   for file in "$work"/*.yaml; do
-    case $(basename "$file") in config-* | monitored*) continue ;; esac
+    case $(basename "$file") in config-* | component-monitoring*) continue ;; esac
     quiet "$(basename "$file")" kube apply --server-side --dry-run=server -f <(without_monitoring "$file")
   done
   kube delete serviceaccount kubeflow-trainer-controller-manager -n $namespace
@@ -48,7 +50,10 @@ check_rights() {
   must 'the operator may write status' can patch trainjobs --subresource=status -n team --as $operator
   must 'the operator may read its certificate' can get secret/kubeflow-trainer-webhook-cert -n $namespace --as $operator
   must 'the operator may renew its Lease' can update lease/trainer.kubeflow.org -n $namespace --as $operator
-  must_not "others' secrets" can get secrets -n team --as $operator
+  must 'the operator may ask for a Secret of a job' can get secret/job-mpi-ssh-auth -n team --as $operator
+  for verb in list watch patch update delete; do
+    must_not "others' secrets: $verb" can $verb secrets -n team --as $operator
+  done
   must_not "others' webhooks" can update mutatingwebhookconfiguration/other --as $operator
   must_not 'Pods' can create pods -n team --as $operator
   until_true 'edit covers TrainJobs' user_can edit create trainjobs.trainer.kubeflow.org
@@ -78,7 +83,6 @@ install_runtimes() {
 check_release() {
   local install=("$helm" upgrade --install kubeflow-trainer $chart --no-hooks)
   kube delete -f deploy/crds --wait >/dev/null
-  kube create namespace team
   for each in view edit admin; do kube create rolebinding "user-$each" -n team --clusterrole=$each --user="user-$each"; done
   must 'helm install' "${install[@]}" --set runtimes.defaultEnabled=true,manager.replicas=2
   until_true 'the definitions are served' kube get clustertrainingruntimes,trainingruntimes,trainjobs -A
@@ -155,6 +159,33 @@ check_operator() {
 }
 is_gone_from() { [ -z "$(kube get "$1" "$2" -n team -o "jsonpath=$3")" ]; }
 
+# The operator of two namespaces, with Roles there and no right to anything else.
+check_namespaced() {
+  must 'the definitions, not by Helm' kube apply -f deploy/crds
+  until_true 'the definitions are served' kube get trainingruntimes,trainjobs -A
+  must 'helm install' "$helm" install kubeflow-trainer $chart --no-hooks -f test/deploy/values/namespaced.yaml
+  must_not 'TrainJobs of others' can list trainjobs.trainer.kubeflow.org -n default --as $operator
+  must_not 'what belongs to no namespace' can list clustertrainingruntimes.trainer.kubeflow.org --as $operator
+  must_not "others' Secrets" can get secrets -n default --as $operator
+  before=$(refused_requests)
+  start_operator
+  must 'a job in one of them' kube apply -n team-b -f test/deploy/operated.yaml
+  must 'a job elsewhere' kube apply -n default -f test/deploy/operated.yaml
+  until_true 'the JobSet' kube get jobset operated -n team-b
+  until_true 'its Secret' kube get secret operated-mpi-ssh-auth -n team-b
+  until_true 'the certificate' reads secret kubeflow-trainer-webhook-cert -n $namespace -o 'jsonpath={.data.tls\.crt}'
+  must 'the job is resumed' kube patch trainjob operated -n team-b --type=merge -p '{"spec":{"suspend":false}}'
+  until_true 'the deadline' kube wait --for=condition=Failed --timeout=20s trainjob/operated -n team-b
+  until_true 'the JobSet goes' is_gone jobset operated -n team-b
+  is_gone jobset operated -n default || fail 'a job elsewhere was worked on'
+  stop_operator
+  comm -13 <(printf '%s\n' "$before") <(refused_requests) >"$work/refused"
+  must_not 'requests beyond the namespaces' grep -v 'clustertrainingruntimes\|runtimeclasses\|priorityclasses' "$work/refused"
+  kube patch trainingruntime operated -n default --type=merge -p '{"metadata":{"finalizers":null}}'
+  must 'the end of it' "$helm" uninstall kubeflow-trainer --no-hooks
+  kube delete -f deploy/crds --wait >/dev/null
+}
+
 # A release of the chart that ours takes the place of, JobSet with it, upgraded to ours, and back.
 check_swap() {
   local theirs="$work/reference" selector
@@ -222,6 +253,7 @@ check_definitions >&2
 check_accepted >&2
 check_release >&2
 check_operator >&2
+check_namespaced >&2
 check_swap >&2
 check_swap_of_parts >&2
 check_dependency >&2

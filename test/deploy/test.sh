@@ -33,6 +33,43 @@ check_chart() {
   passed
 }
 
+# kinds FILE: what is rendered there, each kind once a line
+kinds() { grep -h '^kind: ' "$1" | sort | uniq -c | awk '{ print $3 "=" $1 }' | xargs; }
+# object FILE KIND: the objects of a kind, as they are rendered
+object() { awk -v kind="$2" 'BEGIN { RS = "---\n" } $0 ~ "\nkind: " kind "\n"' "$1"; }
+
+# Who is let in, what is asked for, and what is no longer asked for where it is not wanted.
+check_boundaries() {
+  local policy rules
+  policy=$(object "$work/default.yaml" NetworkPolicy)
+  [ -n "$policy" ] || fail 'no NetworkPolicy by default'
+  must_not 'a way out that is closed by default' grep -q 'Egress' <<<"$policy"
+  must_not 'probes in the policy' grep -q 'port: health' <<<"$policy"
+  must_not 'progress reports, which are off' grep -q 'port: status-server' <<<"$policy"
+  must 'webhooks are let in from everywhere' grep -Pzq '  - ports:\n    - {port: webhook, protocol: TCP}\n  - ports:\n    - {port: metrics, protocol: TCP}\n    from:\n' <<<"$policy"
+  must 'progress reports of Pods' grep -Pzq '{port: status-server, protocol: TCP}\n    from:\n    - namespaceSelector: {}\n' <<<"$(object "$work/everything.yaml" NetworkPolicy)"
+  policy=$(object "$work/closed.yaml" NetworkPolicy)
+  must 'the ways out are DNS and the API server' grep -Pzq 'policyTypes: \[Ingress, Egress\](.|\n)*egress:\n  - ports:\n    - {port: 53, protocol: UDP}\n    - {port: 53, protocol: TCP}\n  - ports:\n    - {port: 6443, protocol: TCP}\n' <<<"$policy"
+  must_not 'a scraper that nobody named' grep -q 'port: metrics' <<<"$policy"
+  must_not 'a policy that is switched off' object_of_values NetworkPolicy --set networkPolicy.enabled=false
+  # Rights.
+  rules=$(object "$work/default.yaml" ClusterRole | grep -A3 'resources: \[secrets\]')
+  [ "$(grep -c 'verbs: \[create, get\]' <<<"$rules")" = 1 ] || fail "rights to Secrets: $rules"
+  must_not 'Secrets where they are not wanted' grep -q 'secrets' <<<"$(object "$work/closed.yaml" '(Cluster)?Role')"
+  must_not 'webhook configurations of others' grep -q 'admissionregistration' <<<"$(object "$work/closed.yaml" ClusterRole)"
+  must 'webhooks of some namespaces' grep -q 'operator: In, values: \[team\]' "$work/closed.yaml"
+  must_not 'a webhook for what is in no namespace' grep -q 'validator.clustertrainingruntime' "$work/closed.yaml"
+  must 'the authority of clients' grep -q 'clientCA: /etc/cotrain/client-ca/bundle.pem' "$work/closed.yaml"
+  must_not 'a role beyond namespaces' grep -q '^kind: ClusterRole' <<<"$(object "$work/namespaced.yaml" 'ClusterRole(Binding)?')"
+  [ "$(kinds "$work/namespaced.yaml")" = 'ConfigMap=2 Deployment=1 NetworkPolicy=1 Pod=1 Role=4 RoleBinding=4 Secret=1 Service=1 ServiceAccount=1' ] ||
+    fail "a release for namespaces: $(kinds "$work/namespaced.yaml")"
+  passed
+}
+object_of_values() {
+  render_chart "${@:2}" >"$work/config-boundary.yaml"
+  object "$work/config-boundary.yaml" "$1" | grep -q .
+}
+
 # The operator reads what the chart and the base write.
 check_configurations() {
   local name
@@ -46,16 +83,34 @@ check_configurations() {
 
 check_overlays() {
   local overlay
-  for overlay in manager ha runtimes data-cache data-cache/namespace kubeflow-platform; do
+  for overlay in manager ha namespaced runtimes data-cache data-cache/namespace kubeflow-platform; do
     "$kubectl" kustomize "deploy/overlays/$overlay" >"$work/overlay-${overlay//\//-}.yaml" 2>"$work/said" ||
       { cat "$work/said" >&2; fail "overlays/$overlay"; }
     passed
   done
   must_not "overlays that enforce something on others' Pods" grep -l 'pod-security.kubernetes.io/enforce' "$work"/overlay-*.yaml
-  mkdir "$work/monitored"
-  printf 'resources: [%s]\ncomponents: [%s]\nnamespace: kubeflow-system\n' "$(realpath --relative-to="$work/monitored" deploy/overlays/manager)" \
-    "$(realpath --relative-to="$work/monitored" deploy/monitoring)" >"$work/monitored/kustomization.yaml"
-  must 'the component monitoring' "$kubectl" kustomize "$work/monitored"
+  for overlay in manager ha namespaced kubeflow-platform; do
+    must "a policy in overlays/$overlay" grep -q '^kind: NetworkPolicy$' "$work/overlay-$overlay.yaml"
+  done
+  must_not 'rights beyond the namespace' grep -q '^kind: Cluster' "$work/overlay-namespaced.yaml"
+  with_component monitoring deploy/monitoring
+  with_component without-secrets deploy/components/without-secrets
+  must_not 'Secrets of others' grep -q '^  - secrets$' <<<"$(object "$work/component-without-secrets.yaml" ClusterRole)"
+  with_component external-certificates deploy/components/external-certificates
+  must_not 'webhook configurations' grep -q 'admissionregistration' <<<"$(object "$work/component-external-certificates.yaml" ClusterRole)"
+  must_not 'the Secret of a certificate' grep -q '^  - secrets$' <<<"$(object "$work/component-external-certificates.yaml" Role)"
+  must 'certificates of others' grep -Pzq 'certManagement:\n      enable: false\n' "$work/component-external-certificates.yaml"
+  # A component changes what it is for, and nothing else.
+  [ "$(diff "$work/overlay-manager.yaml" "$work/component-without-secrets.yaml" | grep -c '^[<>]')" = 7 ] || fail 'without-secrets changes other things'
+  passed
+}
+# with_component NAME DIRECTORY: overlays/manager with it
+with_component() {
+  mkdir "$work/monitored-$1"
+  printf 'resources: [%s]\ncomponents: [%s]\nnamespace: kubeflow-system\n' "$(realpath --relative-to="$work/monitored-$1" deploy/overlays/manager)" \
+    "$(realpath --relative-to="$work/monitored-$1" "$2")" >"$work/monitored-$1/kustomization.yaml"
+  must "the component $1" "$kubectl" kustomize "$work/monitored-$1"
+  cp "$work/said" "$work/component-$1.yaml"
 }
 
 # Every runtime is accepted, and a TrainJob on it comes out as a JobSet.
@@ -92,6 +147,7 @@ module_directory() {
 }
 
 check_chart
+check_boundaries
 check_configurations
 check_overlays
 check_runtimes

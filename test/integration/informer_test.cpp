@@ -20,7 +20,7 @@ constexpr resource definitions{"apiextensions.k8s.io", "v1", "customresourcedefi
                                false};
 constexpr resource namespaces{"", "v1", "namespaces", "Namespace", false};
 constexpr resource limit_ranges{"", "v1", "limitranges", "LimitRange"};
-constexpr resource secrets{"", "v1", "secrets", "Secret"};
+constexpr resource config_maps{"", "v1", "configmaps", "ConfigMap"};
 constexpr std::string_view label = "PodGroup.scheduling.volcano.sh";
 
 struct scene {
@@ -206,26 +206,26 @@ TEST(informer, appears_and_vanishes_with_its_definition) {
     });
 }
 
-TEST(informers, are_ready_together_and_keep_no_foreign_secrets) {
+TEST(informers, are_ready_together_and_keep_no_foreign_config_maps) {
     scene here("informers-ready");
     here.run([](scene& s) -> awaitable<void> {
-        for (const std::string name : {"token", "job-mpi-ssh-auth"}) {
-            const std::string body = R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":")" + name +
-                                     R"("},"stringData":{"secret":"never to be seen"}})";
-            EXPECT_TRUE((co_await s.api->create(secrets, s.ns, body)).has_value());
+        for (const std::string name : {"token", "job-mpi-hostfile"}) {
+            const std::string body = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + name +
+                                     R"("},"data":{"secret":"never to be seen"}})";
+            EXPECT_TRUE((co_await s.api->create(config_maps, s.ns, body)).has_value());
         }
         kind_set watched;
-        for (const kind k : {kind::secret, kind::config_map, kind::limit_range, kind::runtime_class})
+        for (const kind k : {kind::config_map, kind::limit_range, kind::runtime_class, kind::priority_class})
             watched.set(static_cast<std::size_t>(k));
-        informers all(s.tools(), {.watched = watched, .ns = s.ns});
+        informers all(s.tools(), {.watched = watched, .namespaces = {s.ns}});
         EXPECT_FALSE(all.is_ready());
         all.start();
         EXPECT_TRUE(co_await all.ready());
         EXPECT_TRUE(all.is_ready());
         EXPECT_EQ(all.missing().size(), 0U);
-        EXPECT_EQ(all.store(kind::secret).size(), 1U);
-        EXPECT_TRUE(all.store(kind::secret).find(s.ns, "job-mpi-ssh-auth"));
-        EXPECT_EQ(all.store(kind::config_map).size(), 0U) << "kube-root-ca.crt, if it is there, is foreign";
+        EXPECT_EQ(all.store(kind::config_map).size(), 1U) << "kube-root-ca.crt, if it is there, is foreign";
+        EXPECT_TRUE(all.store(kind::config_map).find(s.ns, "job-mpi-hostfile"));
+        EXPECT_TRUE(all.store(kind::priority_class).find("", "system-node-critical"));
         s.group.cancel();
         co_await s.group.join();
     });

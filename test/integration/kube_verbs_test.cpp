@@ -99,6 +99,34 @@ TEST(verbs, create_get_update_patch_delete) {
     });
 }
 
+// Whatever is written to a Secret, no answer carries what is in it.
+TEST(verbs, writes_of_secrets_bring_back_metadata_alone) {
+    scene here("verbs-secrets");
+    here.run([](scene& s) -> awaitable<void> {
+        const location a{s.ns, "a"};
+        const auto secret = [](std::string_view more) {
+            return R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"a"},"data":{"key":"dG9wIHNlY3JldA=="})" +
+                   std::string(more) + "}";
+        };
+        const auto expect_metadata = [](const base::result<reply>& got) {
+            EXPECT_TRUE(got) << (got ? "" : got.error().message);
+            if (!got) return;
+            EXPECT_FALSE(got->body.contains("dG9wIHNlY3JldA=="));
+            EXPECT_TRUE(got->body.contains(R"("kind":"PartialObjectMetadata")")) << got->body;
+            EXPECT_TRUE(got->body.contains(R"("resourceVersion":")")) << got->body;
+        };
+        expect_metadata(co_await s.api->create(secrets, s.ns, secret(""), {.field_manager = "me"}));
+        expect_metadata(co_await s.api->update(secrets, a, secret("")));
+        expect_metadata(co_await s.api->apply(secrets, a, secret(""), true, {.field_manager = "me"}));
+        expect_metadata(co_await s.api->merge_patch(secrets, a, "{}"));
+        expect_metadata(co_await s.api->json_patch(secrets, a, "[]"));
+        expect_metadata(co_await s.api->get(secrets, a, {.as = shape::metadata}));
+        const auto gone = co_await s.api->remove(secrets, a);
+        EXPECT_TRUE(gone);
+        EXPECT_FALSE(gone && gone->body.contains("dG9wIHNlY3JldA=="));
+    });
+}
+
 TEST(verbs, apply_owns_fields_and_takes_them_by_force) {
     scene here("verbs-apply");
     here.run([](scene& s) -> awaitable<void> {

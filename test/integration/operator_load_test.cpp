@@ -90,10 +90,10 @@ TEST(operator_load, unchanged_jobs_of_all_sorts_cost_no_write_after_a_restart) {
         EXPECT_TRUE(co_await s.start_operator());
         int reads = 0;
         for (const auto& [what, count] : tally(audit, s.ns)) {
-            EXPECT_EQ(what, "get configmaps") << count;
+            EXPECT_TRUE(what == "get configmaps" || what == "get secrets") << what << " " << count;
             reads += count;
         }
-        EXPECT_LE(reads, 2 * each);  // snapshots of suspended jobs, once each
+        EXPECT_LE(reads, 3 * each);  // snapshots of suspended jobs, and keys where they have one, once each
         std::printf("a restart with %d jobs that run or are suspended: no write, %d reads\n", 4 * each, reads);
     });
 }
@@ -109,7 +109,7 @@ TEST(operator_load, a_job_of_five_thousand_nodes_is_four_requests_and_its_pod_gr
         EXPECT_EQ(count_of(maps, "slots=8\\n"), 5000);
         EXPECT_TRUE(maps.contains("large-0-node-0-4999.large-0 slots=8"));
         const std::map<std::string, int> expected{
-            {"patch configmaps", 2}, {"patch secrets", 1}, {"patch podgroups", 1}, {"patch jobsets", 1}};
+            {"patch configmaps", 2}, {"create secrets", 1}, {"patch podgroups", 1}, {"patch jobsets", 1}};
         EXPECT_EQ(tally(audit, s.ns), expected);
     });
 }

@@ -30,11 +30,12 @@ bool read_ready(int from) {
 
 }  // namespace
 
-side_plane::side_plane(plane what) {
+side_plane::side_plane(plane what, std::vector<std::string> more) {
     const std::string crds = test_variable("COTRAIN_TEST_CRDS");
     const std::string launcher = (std::filesystem::path(crds).parent_path() / "bin" / "controlplane").string();
     std::vector<std::string> words{launcher, "up", "--dir", dir_.path(), "--lifeline-stdin"};
     if (what == plane::complete) words.insert(words.end(), {"--with", "kcm", "--crds", crds});
+    words.insert(words.end(), more.begin(), more.end());
     std::vector<char*> argv;
     for (std::string& w : words) argv.push_back(w.data());
     argv.push_back(nullptr);

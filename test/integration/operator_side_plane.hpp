@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "support/temp_dir.hpp"
 
@@ -14,7 +15,8 @@ enum class plane { complete, bare };
 // Starts with the constructor, is gone with the destructor.
 class side_plane {
    public:
-    explicit side_plane(plane what);
+    // `more`: words for the launcher.
+    explicit side_plane(plane what, std::vector<std::string> more = {});
     ~side_plane();
     side_plane(const side_plane&) = delete;
     side_plane& operator=(const side_plane&) = delete;

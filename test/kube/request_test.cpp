@@ -29,6 +29,24 @@ TEST(build_get, asks_for_the_object_or_its_metadata) {
     EXPECT_EQ(header(*metadata, "accept"), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
 }
 
+// Nobody has the right to a Secret's metadata alone: what is asked for is what keeps keys out of this process.
+TEST(build_writes, bring_back_no_content_of_secrets) {
+    constexpr resource secret{"", "v1", "secrets", "Secret"};
+    constexpr resource other_secret{"example.com", "v1", "secrets", "Secret"};
+    constexpr std::string_view metadata = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    const location at{"ns", "a"};
+    for (const resource& of : {secret, other_secret, config_map}) {
+        const bool is_secret = of.plural == "secrets" && of.group.empty();
+        for (const auto& made :
+             {build_create(of, "ns", "{}", {}), build_update(of, at, "{}", {}),
+              build_apply(of, at, "{}", true, {.field_manager = "m"}), build_merge_patch(of, at, "{}", {}),
+              build_json_patch(of, at, "[]", {}), build_delete(of, at, {})}) {
+            ASSERT_TRUE(made);
+            EXPECT_EQ(header(*made, "accept"), is_secret ? metadata : "application/json") << made->attempt;
+        }
+    }
+}
+
 TEST(build_get, needs_a_name) {
     EXPECT_EQ(build_get(config_map, {.ns = "ns"}, {}).error().message, "get ConfigMap: a name is needed");
     EXPECT_EQ(build_get(config_map, {"ns", ".."}, {}).error().message,

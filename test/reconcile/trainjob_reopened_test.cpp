@@ -100,8 +100,7 @@ TEST_F(trainjob_reopened, goes_on_when_it_had_never_ended) {
     w.patch(job, no_conditions);
     w.taken();
     w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot",
-                                       "patch Secret ns/job-mpi-ssh-auth"));
+    EXPECT_THAT(w.taken(), ElementsAre("get JobSet ns/job", "get ConfigMap ns/job-runtime-snapshot"));
     EXPECT_EQ(w.run_job().kind, outcome::what::done);
     EXPECT_TRUE(w.taken().empty()) << "it was asked for once";
     finish("Failed");

@@ -35,9 +35,9 @@ class trainjob_world final : public remote {
         cluster::stores all{};
         for (std::size_t i = 0; i < watch::kinds; ++i) all[i] = stores_[i].get();
         known = std::make_unique<cluster>(texts, all, base::null_logger());
-        known->follow([this](watch::kind k) { return seen_[static_cast<std::size_t>(k)]; },
-                      [this](watch::kind k) { return doubts[static_cast<std::size_t>(k)]; },
-                      [this](watch::kind) { return follows; });
+        known->follow([this](watch::kind k, std::string_view) { return seen_[static_cast<std::size_t>(k)]; },
+                      [this](watch::kind k, std::string_view) { return doubts[static_cast<std::size_t>(k)]; },
+                      [this](watch::kind, std::string_view) { return follows; });
         restart();
         wakes = std::make_unique<relay>(*this);
         for (const watch::kind k : watch::all_kinds()) {
@@ -59,6 +59,10 @@ class trainjob_world final : public remote {
         waker = std::make_unique<trainjob_wakes>(
             *known, *reconciler, [this](key k, work) { queue.push_back(k); }, [](key, work) {});
         for (const watch::kind k : watch::all_kinds()) waker->synced(k);
+        // What no watch tells, only the one knows who asked for it.
+        auto& secrets = known->store(watch::kind::secret);
+        secrets.begin_picture();
+        secrets.sweep([](const watch::object_record&) {});
         leads = lead;
         if (lead) waker->wake_all();
         queue.clear();
@@ -97,6 +101,7 @@ class trainjob_world final : public remote {
         for (; !pending_.empty() && most > 0; --most) {
             const auto [label, text, gone] = std::move(pending_.front());
             pending_.pop_front();
+            if (!watch::info_of(kind_of_label(label)).watched) continue;
             watch::object_view view;
             watch::intake& in = *intakes_[static_cast<std::size_t>(kind_of_label(label))];
             if (!watch::decode_object(text, view, in.parts())) throw std::runtime_error("not decoded: " + text);

@@ -232,9 +232,9 @@ TEST(informer, outlives_being_stopped) {
     });
 }
 
-TEST(informer, asks_for_no_more_than_metadata_of_secrets) {
+TEST(informer, asks_for_no_more_than_metadata_of_config_maps) {
     scripted s(
-        kind::secret,
+        kind::config_map,
         {streams({line("ADDED", object("token", 1)), line("ADDED", object("j-mpi-ssh-auth", 2)), bookmark(5, true)},
                  end::held)});
     s.run([](scripted& t, informer& watcher) -> awaitable<void> {

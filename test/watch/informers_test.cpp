@@ -4,65 +4,21 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <map>
+#include <algorithm>
 
-#include "base/signal.hpp"
 #include "support/watch_samples.hpp"
-#include "watch/scripted_api.hpp"
+#include "watch/together.hpp"
 
 namespace cotrain::watch {
 namespace {
 
 using testing::ElementsAre;
 
-// Answers by what the path names; collections that no script speaks of are empty.
-struct together {
-    std::map<std::string, std::deque<step>> scripts;
-    kube::fake_api api;
-    text_table texts;
-    heard listener{texts};
-    base::random_source random{5};
-    informers_options options;
-    base::signal let_end;  // a stream that ends cleanly waits for it
-
-    together() : api([this](kube::fake_api&, net::incoming in) { return play(this, std::move(in)); }) {
-        options.timing.retry = options.timing.denied = options.timing.costly = options.timing.missing =
-            options.timing.unneeded = {std::chrono::milliseconds(1), std::chrono::milliseconds(4), 2.0, 0.5};
-        api.options().retry.throttled_max = 0;
-        api.options().retry.failing_max = 0;
-    }
-    using body = awaitable<void> (*)(together&, informers&);
-    void run(body what) {
-        api.run([this, what](kube::fake_api&, kube::client& c) { return around(this, &c, what); });
-    }
-
-   private:
-    static awaitable<void> around(together* self, kube::client* client, body what) {
-        base::task_group group(self->api.loop.get_executor());
-        informers all({group, *client, self->texts, self->listener, self->random, self->api.log}, self->options);
-        all.start();
-        co_await what(*self, all);
-        group.cancel();
-        co_await group.join();
-    }
-    static awaitable<void> play(together* self, net::incoming in) {
-        const std::string& path = in.head().path;
-        const std::string end = path.substr(0, path.find('?'));
-        const std::string plural = end.substr(end.rfind('/') + 1);
-        step todo = streams({bookmark(1, true)}, step::end::held);
-        if (auto& script = self->scripts[plural]; !script.empty()) {
-            todo = std::move(script.front());
-            script.pop_front();
-        }
-        if (todo.how == step::end::whole) co_return in.respond(todo.status, {}, todo.pieces.at(0));
-        in.begin(todo.status, {});
-        for (const std::string& piece : todo.pieces)
-            if (!co_await in.write(piece)) co_return;
-        if (todo.how == step::end::held) co_return co_await in.until_gone();
-        static_cast<void>(co_await self->let_end.wait());
-        in.finish();
-    }
-};
+std::string plain_in(std::string_view ns, std::string_view name, int version) {
+    return R"({"metadata":{"name":")" + std::string(name) + R"(","namespace":")" + std::string(ns) + R"(","uid":"u-)" +
+           std::string(ns) + std::string(name) + R"(","resourceVersion":")" + std::to_string(version) +
+           R"("},"spec":{"limits":[]}})";
+}
 
 TEST(informers, are_ready_when_all_that_is_required_is_there) {
     together here;
@@ -101,6 +57,57 @@ TEST(informers, watch_only_what_they_are_told_to) {
         EXPECT_EQ(t.api.seen.size(), 1U);
         EXPECT_EQ(all.of(kind::secret), nullptr);
         EXPECT_EQ(all.store(kind::secret).size(), 0U);
+    });
+}
+
+TEST(informers, never_list_or_watch_secrets) {
+    together here;
+    here.run([](together& t, informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        for (const auto& each : t.api.seen) EXPECT_FALSE(each.head.path.contains("/secrets")) << each.head.path;
+        EXPECT_EQ(all.of(kind::secret), nullptr);
+    });
+}
+
+TEST(informers, of_namespaces_watch_each_of_them_and_do_without_what_belongs_to_none) {
+    together here;
+    here.options.namespaces = {"a", "b"};
+    for (const auto* wide : {"clustertrainingruntimes", "runtimeclasses", "priorityclasses"})
+        for (int i = 0; i < 100; ++i) here.scripts[wide].push_back(refuse(403, "Forbidden"));
+    here.scripts["a/limitranges"] = {
+        streams({line("ADDED", plain_in("a", "one", 3)), bookmark(5, true)}, step::end::clean), refuse(410, "Expired"),
+        streams({line("ADDED", plain_in("a", "two", 7)), bookmark(8, true)}, step::end::held)};
+    here.scripts["b/limitranges"] = {
+        streams({line("ADDED", plain_in("b", "one", 4)), bookmark(5, true)}, step::end::held)};
+    here.run([](together& t, informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        for (const auto& each : t.api.seen) {
+            const bool wide = each.head.path.contains("/clustertrainingruntimes") ||
+                              each.head.path.contains("/runtimeclasses") || each.head.path.contains("/priorityclasses");
+            EXPECT_TRUE(wide || each.head.path.contains("/namespaces/a/") || each.head.path.contains("/namespaces/b/"))
+                << each.head.path;
+        }
+        EXPECT_EQ(all.of(kind::limit_range, "c"), nullptr);
+        EXPECT_EQ(all.of(kind::limit_range, "b")->ns(), "b");
+        EXPECT_EQ(all.of(kind::cluster_training_runtime)->now(), informer::state::forbidden);
+        t.let_end.notify();
+        co_await t.listener.until("LimitRange a/one removed");
+        EXPECT_TRUE(all.store(kind::limit_range).find("a", "two"));
+        EXPECT_TRUE(all.store(kind::limit_range).find("b", "one")) << "another namespace's picture says nothing of it";
+        EXPECT_TRUE(all.is_ready());
+    });
+}
+
+TEST(informers, of_namespaces_wait_for_all_of_them) {
+    together here;
+    here.options.namespaces = {"a", "b"};
+    here.scripts["b/trainjobs"] = {refuse(403, "Forbidden"), refuse(403, "Forbidden"),
+                                   streams({bookmark(5, true)}, step::end::held)};
+    here.run([](together& t, informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        const auto said = [&t](std::string_view line) { return std::ranges::count(t.listener.lines, line); };
+        EXPECT_EQ(said("TrainJob synced"), 1) << "when the last one is";
+        EXPECT_EQ(said("ConfigMap synced"), 1);
     });
 }
 

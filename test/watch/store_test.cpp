@@ -275,11 +275,49 @@ TEST_F(stores, sweep_only_what_a_whole_picture_did_not_show) {
     std::set<std::string> gone;
     EXPECT_EQ(jobs.sweep([&](const object_record& r) { gone.emplace(texts.view(r.key)); }), 2U);
     EXPECT_EQ(gone, (std::set<std::string>{"team-a/a", "team-a/c"}));
-    for (int i = 0; i < 70'000; ++i) jobs.begin_picture();
+    jobs.begin_picture();
     job.name = "b";
     put(job);
     EXPECT_EQ(jobs.sweep([](const object_record&) {}), 1U);
     EXPECT_EQ(jobs.size(), 1U);
+}
+
+// Pictures of namespaces come and go in any order, each as often as it likes: none touches another's objects.
+TEST_F(stores, sweep_each_namespace_by_its_own_pictures) {
+    const std::vector<std::string> spaces{"a", "aa", "b"};
+    base::random_source random(7);
+    std::map<std::string, std::set<std::string>> there;  // as the store has to have it
+    std::map<std::string, std::set<std::string>> shown;
+    const auto show = [&](const std::string& ns, const std::string& name) {
+        test::sample_job job;
+        job.ns = ns;
+        job.name = name;
+        put(job);
+        there[ns].insert(name);
+        shown[ns].insert(name);
+    };
+    for (int i = 0; i < 5000; ++i) {
+        const std::string ns = spaces[random.next() % spaces.size()];
+        switch (random.next() % 4) {
+            case 0:
+                jobs.begin_picture(ns);
+                shown[ns].clear();
+                break;
+            case 1:
+                static_cast<void>(
+                    jobs.sweep([&](const object_record& r) { EXPECT_TRUE(texts.view(r.key).starts_with(ns + "/")); },
+                               ~std::uint64_t{0}, ns));
+                there[ns] = shown[ns];
+                break;
+            default: show(ns, "job-" + std::to_string(random.next() % 8));
+        }
+        std::size_t count = 0;
+        for (const std::string& each : spaces) {
+            count += there[each].size();
+            for (const std::string& name : there[each]) ASSERT_TRUE(jobs.find(each, name)) << each << "/" << name;
+        }
+        ASSERT_EQ(jobs.size(), count);
+    }
 }
 
 // Everything that objects bring into the table of texts leaves with them.

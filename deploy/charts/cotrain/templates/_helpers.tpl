@@ -58,6 +58,146 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* The port of a bind address such as ":8443". */}}
 {{- define "cotrain.port" -}}{{ splitList ":" . | last }}{{- end }}
 
+{{/* Where the file with the authorities of clients is mounted. */}}
+{{- define "cotrain.clientCA.directory" -}}/etc/cotrain/client-ca{{- end }}
+
+{{/* What the operator may do in namespaces: all of them by a ClusterRole, or some by a Role each. */}}
+{{- define "cotrain.namespaced.rules" }}
+# TrainJobs and runtimes are read, their status written, old finalizers taken off.
+- apiGroups: [trainer.kubeflow.org]
+  resources: [trainjobs, trainingruntimes]
+  verbs: [get, list, watch]
+- apiGroups: [trainer.kubeflow.org]
+  resources: [trainingruntimes]
+  verbs: [patch]
+- apiGroups: [trainer.kubeflow.org]
+  resources: [trainjobs/status]
+  verbs: [patch]
+# Owner references that block deletion ask for this.
+- apiGroups: [trainer.kubeflow.org]
+  resources: [trainjobs/finalizers]
+  verbs: [update]
+{{- if (.Values.manager.config.featureGates).TrainJobTTL }}
+- apiGroups: [trainer.kubeflow.org]
+  resources: [trainjobs]
+  verbs: [delete]
+{{- end }}
+# Children: applied, watched, and deleted when a deadline passed or a job ended.
+- apiGroups: [jobset.x-k8s.io]
+  resources: [jobsets]
+  verbs: [create, delete, get, list, patch, watch]
+- apiGroups: [scheduling.x-k8s.io, scheduling.volcano.sh]
+  resources: [podgroups]
+  verbs: [create, delete, list, patch, watch]
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [create, get, list, patch, watch]
+{{- if .Values.rbac.secrets }}
+# MPI and Flux jobs have one, which is made once and asked for by its name. The operator asks for metadata alone, but
+# whoever has its token may read every Secret whose name he knows: no right is narrower.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [create, get]
+{{- end }}
+# What changes the resources that Pods ask for.
+- apiGroups: [""]
+  resources: [limitranges]
+  verbs: [list, watch]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end }}
+
+{{/* What belongs to no namespace and is read. */}}
+{{- define "cotrain.cluster.reads" }}
+- apiGroups: [trainer.kubeflow.org]
+  resources: [clustertrainingruntimes]
+  verbs: [get, list, watch]
+- apiGroups: [node.k8s.io]
+  resources: [runtimeclasses]
+  verbs: [list, watch]
+- apiGroups: [scheduling.k8s.io]
+  resources: [priorityclasses]
+  verbs: [list, watch]
+{{- end }}
+
+{{/* What belongs to no namespace and depends on the configuration. */}}
+{{- define "cotrain.cluster.rules" }}
+{{- $config := .Values.manager.config }}
+{{- if not $config.namespaces }}
+# Old finalizers are taken off these runtimes, too.
+- apiGroups: [trainer.kubeflow.org]
+  resources: [clustertrainingruntimes]
+  verbs: [patch]
+{{- end }}
+{{- if and $config.certManagement.enable $config.webhook.enabled }}
+# The certificate's authority is written into these two.
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [mutatingwebhookconfigurations]
+  resourceNames: [defaulter.trainer.kubeflow.org]
+  verbs: [get, update, watch]
+- apiGroups: [admissionregistration.k8s.io]
+  resources: [validatingwebhookconfigurations]
+  resourceNames: [validator.trainer.kubeflow.org]
+  verbs: [get, update, watch]
+{{- end }}
+{{- if $config.metrics.authentication }}
+- apiGroups: [authentication.k8s.io]
+  resources: [tokenreviews]
+  verbs: [create]
+- apiGroups: [authorization.k8s.io]
+  resources: [subjectaccessreviews]
+  verbs: [create]
+{{- end }}
+{{- end }}
+
+{{/* A role and its binding to the operator's account: list of root, kind, name, namespace or "", and the rules. */}}
+{{- define "cotrain.role.bound" }}
+{{- $root := index . 0 }}{{ $kind := index . 1 }}{{ $name := index . 2 }}{{ $namespace := index . 3 }}
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}
+metadata:
+  name: {{ $name }}
+  {{- with $namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "cotrain.labels" (list "manager" $root) | nindent 4 }}
+rules:
+{{- index . 4 }}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: {{ $kind }}Binding
+metadata:
+  name: {{ $name }}
+  {{- with $namespace }}
+  namespace: {{ . }}
+  {{- end }}
+  labels:
+    {{- include "cotrain.labels" (list "manager" $root) | nindent 4 }}
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: {{ $kind }}
+  name: {{ $name }}
+subjects:
+- kind: ServiceAccount
+  name: {{ include "cotrain.manager" $root }}
+  namespace: {{ $root.Release.Namespace }}
+{{- end }}
+
+{{- define "cotrain.own.rules" }}
+{{- $config := .Values.manager.config }}
+{{- if $config.certManagement.enable }}
+- apiGroups: [""]
+  resources: [secrets]
+  resourceNames: [{{ $config.certManagement.webhookSecretName | default (include "cotrain.secret" .) }}]
+  verbs: [get, update]
+{{- end }}
+{{- if eq (($config.leaderElection).resourceNamespace | default .Release.Namespace) .Release.Namespace }}
+{{- include "cotrain.lease.rules" . }}
+{{- end }}
+{{- end }}
+
 {{- define "cotrain.lease.rules" }}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
