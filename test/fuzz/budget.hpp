@@ -160,6 +160,20 @@ inline std::size_t items_end(std::string_view text, std::size_t from, std::uint6
 inline constexpr std::string_view separators = ",\n";
 inline constexpr std::uint64_t items_max = 3;  // that are repeated together
 
+// Runs of a few items at many places of the text, evenly spread.
+template <class Check>
+void at_all_separators(std::string_view text, const Check& check) {
+    constexpr std::size_t places_max = 24;
+    std::vector<std::size_t> places;
+    for (std::size_t at = text.find_first_of(separators); at != text.npos; at = text.find_first_of(separators, at + 1))
+        places.push_back(at);
+    const std::size_t step = places.size() / places_max + 1;
+    for (std::size_t i = 0; i < places.size(); i += step)
+        for (std::uint64_t items = 1; items <= items_max; ++items)
+            if (const std::size_t end = items_end(text, places[i], items); end != text.npos)
+                check(pumped(text, places[i], end - places[i]));
+}
+
 // The text itself, and sometimes a longer one, which its own bytes choose.
 template <class Check>
 void at_two_sizes(std::string_view text, const Check& check) {
@@ -167,16 +181,9 @@ void at_two_sizes(std::string_view text, const Check& check) {
     constexpr std::size_t pumped_from_max = 8192;
     check(text);
     if (text.empty() || text.size() > pumped_from_max) return;
-    // For seeds: every run of a few items.
+    // For seeds.
     static const bool thorough = std::getenv("COTRAIN_FUZZ_THOROUGH") != nullptr;
-    if (thorough) {
-        for (std::size_t at = text.find_first_of(separators); at != std::string_view::npos;
-             at = text.find_first_of(separators, at + 1))
-            for (std::uint64_t items = 1; items <= items_max; ++items)
-                if (const std::size_t end = items_end(text, at, items); end != std::string_view::npos)
-                    check(pumped(text, at, end - at));
-        return;
-    }
+    if (thorough) return at_all_separators(text, check);
     std::uint64_t sum = 14695981039346656037U;
     for (const char c : text) sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211U;
     sum ^= sum >> 29U;
