@@ -284,7 +284,7 @@ awaitable<base::result<std::string>> trainjob_reconciler::keep_templates(attempt
     const auto found = co_await api_.get(a->at(names::job_set, wanted->name));
     if (!found) co_return base::fail(std::move(why));
     const std::string kept = with_templates_of(wanted->json, *found);
-    if (kept.empty()) co_return base::fail(std::move(why));
+    if (kept.empty() || is_foreign(*a, *wanted)) co_return base::fail(std::move(why));
     auto answer = co_await api_.apply(a->at(names::job_set, wanted->name), kept, uid_of(*a, *wanted));
     if (!answer || must_refuse_patch(a->job, *a->set)) co_return base::fail(std::move(why));
     tell(*a, event_type::warning, "JobSetKept",

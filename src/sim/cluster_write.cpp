@@ -349,6 +349,11 @@ outcome<> cluster::check_identity(const change_request& what, api::ref metadata)
         return std::unexpected(stale(*at.of, at.name));
     const std::string_view uid = metadata.get("uid").as_string();
     if (uid.empty() || uid == what.live_record->uid) return {};
+    if (what.patched || what.owned) {
+        return std::unexpected(
+            invalid(*at.of, at.name,
+                    {{"metadata.uid", api::schema::fault::invalid, fmt::format("\"{}\": field is immutable", uid)}}));
+    }
     return std::unexpected(
         in_conflict(*at.of, at.name,
                     fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid,

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "api/schema/crd.hpp"
@@ -57,9 +56,10 @@ TEST(docs, every_field_of_spec_is_told_with_its_default) {
 }
 
 TEST(docs, every_difference_has_a_test_that_exists) {
-    int number = 0;
+    int number = 0;  // ascending; some belong to what is not told of here
     for (const auto& row : table(read("differences.md"), "nr")) {
-        EXPECT_GT(std::stoi(row.at(0)), std::exchange(number, std::stoi(row.at(0))));
+        EXPECT_GT(std::stoi(row.at(0)), number);
+        number = std::stoi(row.at(0));
         const std::string& test = row.at(3);
         const std::size_t colon = test.find(": ");
         ASSERT_NE(colon, std::string::npos) << test;

@@ -77,6 +77,30 @@ TEST(cluster, refuses_to_take_a_field_from_another_applier_unless_forced) {
     EXPECT_EQ(s.data("c"), R"({"a":"2","b":"1"})");
 }
 
+// As integration/apply_test shows of the real API server.
+TEST(cluster, judges_the_preconditions_of_applies) {
+    scene s;
+    const auto apply = [&](const char* name, const std::string& precondition, std::string_view data) {
+        const std::string text = R"({"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":")" + std::string(name) +
+                                 "\"," + precondition + R"(},"data":)" + std::string(data) + "}";
+        return s.all.patch({s.of("configmaps"), "ns", name}, patch_type::apply, s.read(text),
+                           {.manager = "one", .force = true}, scene::now());
+    };
+    const std::string version = R"("resourceVersion":"1")";
+    ASSERT_TRUE(apply("c", version, R"({"a":"1"})").has_value());
+    EXPECT_EQ(apply("c", version, R"({"b":"1"})").error().code, 409);
+    EXPECT_EQ(s.data("c"), R"({"a":"1"})");
+    const std::string uid(s.get("configmaps", "ns", "c").get({"metadata", "uid"}).as_string());
+    EXPECT_TRUE(apply("c", R"("uid":")" + uid + "\"", R"({"b":"1"})").has_value());
+    EXPECT_EQ(s.data("c"), R"({"b":"1"})");
+    const auto other = apply("c", R"("uid":"another")", R"({"c":"1"})");
+    EXPECT_EQ(other.error().code, 422);
+    EXPECT_TRUE(other.error().message.contains("metadata.uid: Invalid value: \"another\": field is immutable"))
+        << other.error().message;
+    EXPECT_EQ(apply("none", R"("uid":")" + uid + "\"", R"({"c":"1"})").error().code, 409);
+    EXPECT_EQ(s.data("c"), R"({"b":"1"})");
+}
+
 TEST(cluster, removes_what_is_no_longer_applied_by_anyone) {
     scene s;
     ASSERT_TRUE(s.apply("c", "one", R"({"a":"1","b":"1"})").has_value());
