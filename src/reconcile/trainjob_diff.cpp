@@ -132,6 +132,7 @@ bool trainjob_reconciler::is_so(attempt& a, const runtime::object& wanted, bool 
     if (body == nullptr) return false;
     if (sent_before && before->sent != print) return false;  // it may have to lose something
     if (sent_before && before->left == body->spec_print) return true;
+    if (body->spec_left_out) return false;  // once after a start
     const auto plan = api::parse_json(a.memory, wanted.json);
     const auto found = api::parse_json_copy(a.memory, body->spec().empty() ? "{}" : body->spec());
     if (!plan || !found || !already_so(plan->get("spec"), *found)) return false;

@@ -19,6 +19,20 @@ const watch::stored_condition* find_condition(const cluster& all, const watch::o
 }
 
 constexpr std::chrono::milliseconds news_pause{1};
+// Runs of jobs with large specs at once, and how long a further one waits.
+constexpr unsigned large_runs_max = 2;
+constexpr std::chrono::milliseconds large_pause{20};
+
+class run_mark {
+   public:
+    explicit run_mark(unsigned& all) : all_(all) { ++all_; }
+    ~run_mark() { --all_; }
+    run_mark(const run_mark&) = delete;
+    run_mark& operator=(const run_mark&) = delete;
+
+   private:
+    unsigned& all_;
+};
 
 awaitable<outcome> at_once(outcome o) { co_return o; }
 
@@ -113,9 +127,40 @@ awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
 
 awaitable<outcome> trainjob_reconciler::work_on(watch::text_id key, unsigned failures) {
     const job_records seen = find_records(all_, key);
+    if (seen.body != nullptr && seen.body->spec_left_out && !is_settled(seen)) return work_on_large(key, failures);
+    return work_with(key, failures, {});
+}
+
+bool trainjob_reconciler::is_settled(const job_records& seen) const {
+    const auto known = memories_.find(seen.key);
+    return known != memories_.end() && known->second.job == seen.job->id && known->second.settled != 0 &&
+           known->second.settled == footprint(all_, seen);
+}
+
+// The spec is read for the run, and a few of them are worked on at once: what a plan takes is a multiple of its spec.
+awaitable<outcome> trainjob_reconciler::work_on_large(watch::text_id key, unsigned failures) {
+    if (large_runs_ >= large_runs_max) co_return outcome::again_after(large_pause);
+    const run_mark mark(large_runs_);
+    const auto [ns, name] = split_key(all_.texts().view(key));
+    auto answer = co_await look_up({&names::train_job, std::string(ns), std::string(name)});
+    if (!answer) {
+        if (answer.error().code == base::errc::canceled || answer.error().http_status == 404) co_return outcome::done();
+        log_.warn("a TrainJob with a large spec could not be read",
+                  {{"controller", "trainjob"}, {"error", answer.error().message}});
+        co_return outcome::failed_by(answer.error());
+    }
+    const std::uint64_t version = all_.note(watch::kind::train_job, *answer);
+    const job_records now = find_records(all_, key);
+    if (now.job == nullptr) co_return outcome::done();
+    if (now.job->version != version) co_return outcome::again_after(large_pause);  // it changed meanwhile
+    co_return co_await work_with(key, failures, std::move(*answer));
+}
+
+awaitable<outcome> trainjob_reconciler::work_with(watch::text_id key, unsigned failures, std::string whole) {
+    const job_records seen = find_records(all_, key);
     if (seen.body == nullptr) co_return outcome::again_after({});
     attempt a;
-    look(a, seen);
+    look(a, seen, whole);
     a.next = framework_.trainjob_status(a.input(with_.wall()));
     base::result<> made;
     if (a.next.wants_children && !a.settled) {
@@ -165,7 +210,7 @@ std::optional<outcome> trainjob_reconciler::nothing_to_do(const job_records& see
     return outcome::again_after(*deadline - now);
 }
 
-void trainjob_reconciler::look(attempt& a, const job_records& seen) {
+void trainjob_reconciler::look(attempt& a, const job_records& seen, std::string_view whole) {
     a.key = seen.key;
     a.version = seen.job->version;
     a.status_print = seen.body->status_print;
@@ -179,7 +224,7 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen) {
     if (a.settled) {  // of the spec only what the record has is asked, and that it could be read is known
         a.job = bare_job(a.memory, all_, seen);
         a.job.spec.active_deadline_seconds = seen.body->deadline_seconds;
-    } else if (auto job = stored_job(a.memory, all_, seen)) {
+    } else if (auto job = stored_job(a.memory, all_, seen, whole)) {
         a.job = std::move(*job);
     } else {
         a.unreadable = std::move(job.error());

@@ -45,8 +45,8 @@ struct trainjob_counts {
 
 // Decides from the stores alone and sends only what is not so. GETs are rare: a snapshot once per version, when a plan
 // needs it; a finished job that somebody edited, or whose time is up; what a Complete job had whose conditions somebody
-// took away; a job in deletion, or one whose JobSet went, before a child is made for it; a job that somebody else has
-// just written to; a Secret, as metadata, where Pods are to start that mount it.
+// took away; a job in deletion, or one that lost a child, before a child is made for it; a job whose spec is too large
+// to be kept; a job that somebody else has just written to; a Secret, as metadata, where Pods are to start that mount it.
 class trainjob_reconciler {
    public:
     using compiled = runtime_cache::compiled;
@@ -88,7 +88,7 @@ class trainjob_reconciler {
 
     // trainjob_reconciler.cpp: the course of a run.
     [[nodiscard]] std::optional<outcome> nothing_to_do(const job_records& seen) const;
-    void look(attempt& a, const job_records& seen);
+    void look(attempt& a, const job_records& seen, std::string_view whole);
     void settle(const attempt& a);
     [[nodiscard]] outcome begin_again(const attempt& a);
     // How long until the job wants another run even if nothing happens.
@@ -107,6 +107,9 @@ class trainjob_reconciler {
     void tell(const attempt& a, event_type type, std::string_view reason, std::string note);
 
     [[nodiscard]] awaitable<outcome> work_on(watch::text_id key, unsigned failures);
+    [[nodiscard]] awaitable<outcome> work_on_large(watch::text_id key, unsigned failures);
+    [[nodiscard]] awaitable<outcome> work_with(watch::text_id key, unsigned failures, std::string whole);
+    [[nodiscard]] bool is_settled(const job_records& seen) const;
 
     // trainjob_children.cpp: planning and applying.
     [[nodiscard]] awaitable<base::result<>> make_children_contained(attempt* a);
@@ -170,6 +173,7 @@ class trainjob_reconciler {
     stage_histograms timings_{};
     trainjob_counts counts_;
     readiness_times waits_;
+    unsigned large_runs_ = 0;  // of jobs whose specs are not kept
     std::bitset<watch::kinds> doubted_;
     missing_rights group_rights_;  // to delete PodGroups
     missing_rights job_rights_;    // likewise TrainJobs

@@ -122,10 +122,15 @@ std::string_view uid_text(api::arena& memory, const cluster& all, const watch::u
     return id.empty() ? std::string_view{} : memory.copy(watch::to_text(all.texts(), id));
 }
 
-base::result<api::train_job> stored_job(api::arena& memory, const cluster& all, const job_records& seen) {
+base::result<api::train_job> stored_job(api::arena& memory, const cluster& all, const job_records& seen,
+                                        std::string_view object) {
     const auto [ns, name] = split_key(all.texts().view(seen.key));
-    const std::string_view spec = seen.body == nullptr ? std::string_view{} : seen.body->spec();
-    const std::string_view note = seen.body == nullptr ? std::string_view{} : seen.body->extra();
+    std::string_view spec = seen.body == nullptr ? std::string_view{} : seen.body->spec();
+    std::string_view note = seen.body == nullptr ? std::string_view{} : seen.body->extra();
+    if (watch::object_view whole; !object.empty() && watch::decode_object(object, whole)) {
+        spec = whole.spec;
+        if (const auto count = watch::find_text(whole.annotations, names::num_proc_annotation)) note = count->raw;
+    }
     std::string text;
     text.reserve(spec.size() + 512);
     text.append(R"({"apiVersion":")").append(names::trainer_api_version).append(R"(","kind":"TrainJob","metadata":{)");

@@ -40,7 +40,9 @@ struct key_parts {
 [[nodiscard]] std::uint64_t footprint(const cluster& all, const job_records& seen);
 
 // The job with its stored status. The error is a decoder's: an older CRD let it in.
-[[nodiscard]] base::result<api::train_job> stored_job(api::arena& memory, const cluster& all, const job_records& seen);
+// `object`: the whole job as the API server sent it, where the store has left its spec out.
+[[nodiscard]] base::result<api::train_job> stored_job(api::arena& memory, const cluster& all, const job_records& seen,
+                                                      std::string_view object = {});
 // Name, uid, times, suspension and status alone: what can be said of a job whose spec cannot be read.
 [[nodiscard]] api::train_job bare_job(api::arena& memory, const cluster& all, const job_records& seen);
 // The JobSet of the job's name. One that is collapsed has the counts of `of`, and ended as it says.

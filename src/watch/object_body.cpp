@@ -92,16 +92,19 @@ object_body::pointer object_body::make(text_table& texts, const projection& p) {
         kept.status = c.status;
         conditions.push_back(kept);
     }
+    const std::string_view spec = p.spec_left_out ? std::string_view{} : p.spec;
+    const std::string_view extra = p.spec_left_out ? std::string_view{} : p.extra;
     const std::size_t lists = conditions.size() * sizeof(stored_condition) + status.jobs.size() * sizeof(stored_counts);
     const std::size_t whole =
-        sizeof(object_body) + lists + p.spec.size() + p.extra.size() + messages.size() + p.snapshot_hash.size();
+        sizeof(object_body) + lists + spec.size() + extra.size() + messages.size() + p.snapshot_hash.size();
     pointer body(::new (::operator new(whole)) object_body());
     body->generation = p.generation;
     body->deadline_seconds = p.deadline_seconds;
     body->ttl_seconds = p.ttl_seconds;
     body->terminal_state = texts.intern(p.terminal_state);
-    body->spec_bytes_ = static_cast<std::uint32_t>(p.spec.size());
-    body->extra_bytes_ = static_cast<std::uint32_t>(p.extra.size());
+    body->spec_left_out = p.spec_left_out;
+    body->spec_bytes_ = static_cast<std::uint32_t>(spec.size());
+    body->extra_bytes_ = static_cast<std::uint32_t>(extra.size());
     body->message_bytes_ = static_cast<std::uint32_t>(messages.size());
     body->hash_bytes_ = static_cast<std::uint32_t>(p.snapshot_hash.size());
     body->conditions_ = static_cast<std::uint16_t>(conditions.size());
@@ -117,7 +120,7 @@ object_body::pointer object_body::make(text_table& texts, const projection& p) {
             texts.intern(job.name.value(scratch)), job.ready, job.succeeded, job.failed, job.active, job.suspended};
         out += sizeof(stored_counts);
     }
-    for (const std::string_view part : {p.spec, p.extra, std::string_view(messages), p.snapshot_hash}) {
+    for (const std::string_view part : {spec, extra, std::string_view(messages), p.snapshot_hash}) {
         std::copy(part.begin(), part.end(), out);
         out += part.size();
     }

@@ -31,6 +31,10 @@ struct stored_counts {
     std::int32_t suspended = 0;
 };
 
+// A spec above this is not kept, only its print: whoever needs it asks the API server. Tenants decide how large theirs
+// are.
+inline constexpr std::size_t spec_kept_bytes_max = 16UL << 10U;
+
 // What the decoder found of one object, on its way into the store. Views only have to live through the call.
 struct projection {
     std::string_view ns{};
@@ -60,6 +64,7 @@ struct projection {
     bool troubled = false;             // it says that its resources are not ready
     bool elsewhere = false;            // another controller manages it
     bool collapse = false;             // keep no body
+    bool spec_left_out = false;        // keep neither spec nor extra, they are too large
 };
 
 // One allocation: this, conditions, counts, texts.
@@ -89,6 +94,7 @@ class object_body {
     std::int64_t deadline_seconds = 0;
     std::int64_t ttl_seconds = -1;
     text_id terminal_state = no_text;
+    bool spec_left_out = false;
 
    private:
     object_body() = default;

@@ -69,6 +69,7 @@ const projection& projector::train_job(const object_view& object, const train_jo
     out_.group = group_;
     out_.spec = object.spec;
     if (const auto count = find_text(object.annotations, names::num_proc_annotation)) out_.extra = count->raw;
+    out_.spec_left_out = out_.spec.size() + out_.extra.size() > spec_kept_bytes_max;
     out_.managed_by = parts.managed_by.raw;
     out_.elsewhere = !parts.managed_by.empty() && !parts.managed_by.is(names::managed_by_self);
     out_.deadline_seconds = parts.active_deadline_seconds;
@@ -88,6 +89,7 @@ const projection& projector::job_set(const object_view& object, const job_set_re
     if (parts.suspend) {
         out_.spec = object.spec;
         keep_metadata({{"labels", object.labels}, {"annotations", object.annotations}});
+        out_.spec_left_out = out_.spec.size() + out_.extra.size() > spec_kept_bytes_max;
     }
     out_.terminal_state = parts.terminal_state.raw;
     out_.status = &parts.status;
@@ -107,6 +109,7 @@ const projection& projector::plain(const object_view& object) {
     begin(object);
     find_owner(object);
     out_.spec = object.spec.empty() ? object.overhead : object.spec;
+    out_.spec_left_out = out_.spec.size() > spec_kept_bytes_max;
     return out_;
 }
 
