@@ -10,6 +10,7 @@
 #include "app/doctor_judge.hpp"
 #include "app/give_back.hpp"
 #include "app/operator_metrics.hpp"
+#include "base/log_limiter.hpp"
 #include "kube/find_config.hpp"
 #include "plugins/flux_keys.hpp"
 #include "plugins/mpi_keys.hpp"
@@ -228,6 +229,7 @@ void operator_process::begin() {
     events_->start();
     if (flags_.signals) watching_.spawn("signals", handle_signals());
     watching_.spawn("missing definitions", tell_missing());
+    watching_.spawn("suppressed log lines", tell_suppressed());
     watching_.spawn("leading", work_when_leading());
 }
 
@@ -238,6 +240,7 @@ awaitable<operator_exit> operator_process::run() {
     log_.info("the operator starts", {{"version", COTRAIN_VERSION}, {"election", leader_ != nullptr}});
     if (!stopping_) co_await ended_.wait();
     co_await wind_down();
+    base::write_suppressed_lines(true);
     log_.info("the operator has stopped");
     co_return exit_;
 }
@@ -284,14 +287,22 @@ awaitable<void> operator_process::tell_missing() {
     }
 }
 
+// Repeated lines are counted; the counts come although no further line of their causes does.
+awaitable<void> operator_process::tell_suppressed() {
+    for (asio::steady_timer timer(loop_);;) {
+        timer.expires_after(base::log_limiter::period);
+        if (const auto [error] = co_await timer.async_wait(use_tuple); error) co_return;
+        base::write_suppressed_lines();
+    }
+}
+
 // Once, when nothing has to wait for it.
 awaitable<void> operator_process::tell_old_server() {
     if (std::exchange(version_asked_, true)) co_return;
     const auto version = co_await api_.version();
     if (!version) co_return;
     if (const finding said = judge_version(*version, {}, {}); said.how == verdict::problem)
-        log_.warn("the API server is older than what is supported",
-                  {{"version", version->git_version}, {"do", said.remedy}});
+        log_.warn("the API server is older than what is supported", {{"version", version->git_version}, {"do", said.remedy}});
 }
 
 awaitable<void> operator_process::work_when_leading() {

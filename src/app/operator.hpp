@@ -103,6 +103,7 @@ class operator_process {
     [[nodiscard]] bool open_ports();
     [[nodiscard]] awaitable<void> handle_signals();
     [[nodiscard]] awaitable<void> tell_missing();
+    [[nodiscard]] awaitable<void> tell_suppressed();
     [[nodiscard]] awaitable<void> tell_old_server();
     [[nodiscard]] awaitable<void> work_when_leading();
     [[nodiscard]] awaitable<void> tidy_up();

@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/json_text.hpp"
+#include "base/log_limiter.hpp"
 
 namespace cotrain::base {
 
@@ -87,10 +88,21 @@ void logger::write(level l, std::string_view message, std::initializer_list<fiel
     out_(context_, format_line(std::chrono::duration_cast<std::chrono::milliseconds>(now).count(), l, message, fields));
 }
 
+namespace {
+
+limited_lines& stderr_lines() {
+    static limited_lines lines(write_stderr, nullptr);
+    return lines;
+}
+
+}  // namespace
+
 logger& stderr_logger() {
-    static logger log(write_stderr, nullptr, level::info);
+    static logger log(limited_lines::write, &stderr_lines(), level::info);
     return log;
 }
+
+void write_suppressed_lines(bool everything) { stderr_lines().write_suppressed(everything); }
 
 logger& null_logger() {
     static logger log([](void*, std::string_view) {}, nullptr, level::error);
