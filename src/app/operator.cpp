@@ -10,6 +10,7 @@
 #include "app/doctor_judge.hpp"
 #include "app/give_back.hpp"
 #include "app/operator_metrics.hpp"
+#include "app/reported_job.hpp"
 #include "base/log_limiter.hpp"
 #include "kube/find_config.hpp"
 #include "plugins/flux_keys.hpp"
@@ -196,7 +197,8 @@ bool operator_process::open_ports() {
                       .cluster = lookup_,
                       .ready = {{"informers", sync_trouble}, {"running", stop_trouble}},
                       .metrics = {[this](serve::exposition& to) { write_operator_metrics(to, *this, api_, config_); }},
-                      .state = [this] { return write_operator_state(*this, api_); }});
+                      .state = [this] { return write_operator_state(*this, api_); },
+                      .jobs = [this](const serve::reported_job& job) { return find_reported_job(cluster_, job); }});
     const auto open = servers_->start();
     if (open) return true;
     log_.error("a port cannot be opened", {{"error", open.error().message}});

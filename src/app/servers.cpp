@@ -171,7 +171,7 @@ base::result<> servers::start() {
     if (config.effective_gates().train_job_status) {
         const rate_config& rate = config.status_server.rate;
         progress_ = std::make_unique<serve::progress_endpoint>(
-            tools_.api, kube::rate_limit{rate.effective_qps(), rate.effective_burst()}, tools_.log);
+            tools_.api, kube::rate_limit{rate.effective_qps(), rate.effective_burst()}, tools_.jobs, tools_.log);
         net::server_options reports = secured(serve::progress_endpoint::server_options());
         reports.address = {};
         reports.port = config.status_server.port;

@@ -39,6 +39,7 @@ struct servers_tools {
     std::vector<serve::check> ready;             // beside the certificates
     std::vector<serve::metrics_source> metrics;  // beside those of the servers themselves
     std::function<std::string()> state;          // /debug/state, as JSON
+    serve::progress_endpoint::job_lookup jobs;   // whose Pods may report progress
 };
 
 // The name of our Service inside of the cluster, which certificates are for.

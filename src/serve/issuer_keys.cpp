@@ -13,6 +13,7 @@ kube::call get(std::string path, std::string attempt) {
     kube::call out;
     out.http.path = std::move(path);
     out.http.idempotent = true;
+    out.http.deadline = issuer_keys::fetch_max / 2;  // there are two of them
     out.attempt = std::move(attempt);
     return out;
 }
@@ -39,19 +40,32 @@ awaitable<base::result<>> issuer_keys::fetch() {
     co_return base::result<>{};
 }
 
-awaitable<base::result<>> issuer_keys::verify(token t, std::string audience, std::string ns) {
-    const auto at = time_.steady();
-    const bool stale = !got_ || at - *got_ >= keep;
-    const bool unknown = !stale && !keys_.knows(t.key_id);
-    const bool may_ask = !asked_ || at - *asked_ >= ask_again;
-    if ((stale || unknown) && may_ask) {
-        if (auto fetched = co_await fetch(); !fetched) {
-            log_.warn("the token issuer's keys cannot be had", {{"error", fetched.error().message}});
-            if (stale) co_return base::fail(std::move(fetched.error()));
-        }
-    } else if (stale) {
-        co_return base::fail(base::errc::connect, "the token issuer's keys are not at hand");
+// However the fetch ends, nobody waits for it any longer.
+struct issuer_keys::fetching {
+    issuer_keys& by;
+    explicit fetching(issuer_keys& keys) : by(keys) { by.fetching_ = true; }
+    fetching(const fetching&) = delete;
+    fetching& operator=(const fetching&) = delete;
+    ~fetching() {
+        by.fetching_ = false;
+        by.waiting_.wake_all();
     }
+};
+
+awaitable<void> issuer_keys::refresh() {
+    if (fetching_) {
+        static_cast<void>(co_await waiting_.until(clock::now() + fetch_max));
+        co_return;
+    }
+    if (asked_ && time_.steady() - *asked_ < ask_again) co_return;
+    const fetching under_way(*this);
+    if (const auto fetched = co_await fetch(); !fetched)
+        log_.warn("cannot get the token issuer's keys", {{"error", fetched.error().message}});
+}
+
+awaitable<base::result<>> issuer_keys::verify(token t, std::string audience, std::string ns) {
+    if (stale() || !keys_.knows(t.key_id)) co_await refresh();
+    if (stale()) co_return base::fail(base::errc::connect, "the token issuer's keys are not at hand");
     if (auto ok = check_claims(t.claims, {issuer_, audience, ns}, time_.wall()); !ok) co_return ok;
     if (!keys_.verify(t)) co_return base::fail(base::errc::auth, "token: its signature is not the issuer's");
     co_return base::result<>{};

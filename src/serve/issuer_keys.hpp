@@ -1,4 +1,5 @@
 // The cluster's token issuer: its name and its published keys, fetched from the API server and followed as they rotate.
+// Whoever needs keys that are being fetched waits for that one fetch.
 #pragma once
 
 #include <chrono>
@@ -11,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "kube/client.hpp"
+#include "kube/sleepers.hpp"
 #include "serve/jwt.hpp"
 
 namespace cotrain::serve {
@@ -20,6 +22,7 @@ class issuer_keys {
     using clock = std::chrono::steady_clock;
     static constexpr std::chrono::minutes keep{5};        // keys that were withdrawn stop working after this
     static constexpr std::chrono::seconds ask_again{10};  // for a key that is not known, at most this often
+    static constexpr std::chrono::seconds fetch_max{10};  // from the question to the keys
 
     // What time it is; replaced in tests.
     struct clocks {
@@ -36,7 +39,10 @@ class issuer_keys {
     [[nodiscard]] awaitable<base::result<>> verify(token t, std::string audience, std::string ns);
 
    private:
+    struct fetching;
+    [[nodiscard]] awaitable<void> refresh();
     [[nodiscard]] awaitable<base::result<>> fetch();
+    [[nodiscard]] bool stale() const { return !got_ || time_.steady() - *got_ >= keep; }
 
     kube::client& api_;
     base::logger& log_;
@@ -45,6 +51,8 @@ class issuer_keys {
     key_set keys_;
     std::optional<clock::time_point> asked_;  // when the keys were last asked for …
     std::optional<clock::time_point> got_;    // … and had
+    bool fetching_ = false;
+    kube::sleepers waiting_;  // for the fetch that is under way
 };
 
 }  // namespace cotrain::serve

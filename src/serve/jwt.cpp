@@ -57,6 +57,7 @@ base::result<> read_claims(std::string_view text, token_claims& out) {
     if (!claims || !claims->is_object()) return refuse("its claims are no JSON object");
     out.issuer = claims->get("iss").as_string();
     out.ns = claims->get({"kubernetes.io", "namespace"}).as_string();
+    out.pod = claims->get({"kubernetes.io", "pod", "name"}).as_string();
     const ref audience = claims->get("aud");
     if (audience.is_string()) out.audiences.emplace_back(audience.as_string());
     if (audience.size() > audiences_max) return refuse("it has too many audiences");
@@ -64,11 +65,12 @@ base::result<> read_claims(std::string_view text, token_claims& out) {
     const auto expires = read_time(claims->get("exp"));
     if (!expires) return refuse("it does not say when it expires");
     out.expires = *expires;
-    const ref from = claims->get("nbf");
-    if (!from.is_unset()) {
+    for (const auto& [name, time] : {std::pair{"nbf", &token_claims::not_before}, {"iat", &token_claims::issued}}) {
+        const ref from = claims->get(name);
+        if (from.is_unset()) continue;
         const auto begin = read_time(from);
-        if (!begin) return refuse("its nbf is no time");
-        out.not_before = *begin;
+        if (!begin) return refuse("its " + std::string(name) + " is no time");
+        out.*time = *begin;
     }
     return {};
 }

@@ -22,10 +22,12 @@ inline constexpr std::chrono::seconds clock_skew_max{60};
 
 struct token_claims {
     std::string issuer;
-    std::string ns;  // kubernetes.io's namespace
+    std::string ns;   // kubernetes.io's namespace …
+    std::string pod;  // … and the name of the Pod it was made for; empty: for none
     std::vector<std::string> audiences;
     std::int64_t expires = 0;  // seconds since 1970
     std::int64_t not_before = 0;
+    std::int64_t issued = 0;
 };
 
 // The signatures that Kubernetes makes; "none" and the symmetric ones are not among them.

@@ -1,7 +1,9 @@
-// Takes progress reports of training pods and applies them to their TrainJobs, at a rate of its own.
+// Takes progress reports of training Pods and applies them to their TrainJobs, at a rate of its own.
 #pragma once
 
 #include <chrono>
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "base/asio.hpp"
@@ -12,6 +14,7 @@
 #include "serve/issuer_keys.hpp"
 #include "serve/progress_report.hpp"
 #include "serve/reply.hpp"
+#include "serve/reporter.hpp"
 
 namespace cotrain::serve {
 
@@ -20,8 +23,11 @@ class progress_endpoint {
     // How long a report may wait for its turn.
     static constexpr std::chrono::seconds turn_max{10};
 
-    progress_endpoint(kube::client& api, kube::rate_limit rate, base::logger& log)
-        : api_(api), keys_(api, log), rate_(rate), log_(log) {}
+    // Asks the operator's cache; nothing: there is no such TrainJob.
+    using job_lookup = std::function<std::optional<known_job>(const reported_job&)>;
+
+    progress_endpoint(kube::client& api, kube::rate_limit rate, job_lookup jobs, base::logger& log)
+        : api_(api), keys_(api, log), rate_(rate), jobs_(std::move(jobs)), log_(log) {}
 
     [[nodiscard]] awaitable<void> answer(net::incoming request);
     // Ends waiting reports.
@@ -31,11 +37,14 @@ class progress_endpoint {
 
    private:
     [[nodiscard]] awaitable<reply> judge(reported_job job, std::string credential, std::string body);
+    [[nodiscard]] reply refuse(const reported_job& job, const base::error& why) const;
     [[nodiscard]] awaitable<reply> apply(reported_job job, progress_report report);
 
     kube::client& api_;
     issuer_keys keys_;
     kube::limiter rate_;
+    job_rates rates_;
+    job_lookup jobs_;
     base::logger& log_;
 };
 

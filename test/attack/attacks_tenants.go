@@ -460,11 +460,32 @@ func progressFlood(s *stage) (string, error) {
 	return sent, nil
 }
 
-// reportToken is a token with which a Pod of the job may report.
+// reportToken is a token of a Pod of the job, with which alone it may report. No controller of JobSets runs here: what
+// Pods there are, and that they are, is said for it.
 func reportToken(s *stage, job string) (string, error) {
+	set := jobSetsIn(s.ns) + "/" + job
+	if !until(10*time.Second, func() bool { _, err := s.admin.get(set); return err == nil }) {
+		return "", fmt.Errorf("no JobSet for %s", job)
+	}
+	if err := s.admin.patch(set+"/status", `{"status":{"replicatedJobsStatus":[{"name":"node","active":1,"failed":0,"ready":1,"succeeded":0,"suspended":0}]}}`); err != nil {
+		return "", err
+	}
+	known := func() bool {
+		found, err := s.admin.get(jobsIn(s.ns) + "/" + job)
+		return err == nil && text(found, "status", "jobsStatus", 0, "name") == "node"
+	}
+	if !until(10*time.Second, known) {
+		return "", fmt.Errorf("%s: the operator does not see its JobSet's status", job)
+	}
+	pod := job + "-node-0-0-abcde"
+	if _, err := s.admin.create(core+"/namespaces/"+s.ns+"/pods", object{"metadata": object{"name": pod}, "spec": object{
+		"serviceAccountName": "pod", "containers": []object{{"name": "node", "image": "registry.test/torch:1"}}}}); err != nil {
+		return "", err
+	}
 	audience := "trainer.kubeflow.org/v1alpha1/namespaces/" + s.ns + "/trainjobs/" + job + "/status"
 	made, err := s.admin.create(core+"/namespaces/"+s.ns+"/serviceaccounts/pod/token",
-		object{"spec": object{"audiences": []string{audience}, "expirationSeconds": 600}})
+		object{"spec": object{"audiences": []string{audience}, "expirationSeconds": 600,
+			"boundObjectRef": object{"apiVersion": "v1", "kind": "Pod", "name": pod}}})
 	if err != nil {
 		return "", err
 	}

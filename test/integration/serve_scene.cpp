@@ -103,17 +103,26 @@ awaitable<bool> serve_scene::created_within(std::string prefix, std::chrono::sec
     co_return true;
 }
 
-awaitable<std::string> serve_scene::token(std::string ns, std::string account, std::string audience) {
+awaitable<std::string> serve_scene::token(std::string ns, std::string account, std::string audience, std::string pod) {
     static_cast<void>(co_await in_.api->create(
         kinds::service_account, ns,
         R"({"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":")" + account + "\"}}"));
+    std::string bound;
+    if (!pod.empty()) {
+        static_cast<void>(co_await in_.api->create(
+            kinds::pod, ns,
+            R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":")" + pod + R"("},"spec":{"serviceAccountName":")" +
+                account + R"(","containers":[{"name":"node","image":"example.com/node"}]}})"));
+        bound = R"(,"boundObjectRef":{"apiVersion":"v1","kind":"Pod","name":")" + pod + "\"}";
+    }
     kube::call what;
     what.attempt = "make a token";
     what.http.method = "POST";
     what.http.path = "/api/v1/namespaces/" + ns + "/serviceaccounts/" + account + "/token";
     what.http.headers = {{"content-type", "application/json"}};
     what.http.body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":[)" +
-                     (audience.empty() ? std::string() : "\"" + audience + "\"") + R"(],"expirationSeconds":600}})";
+                     (audience.empty() ? std::string() : "\"" + audience + "\"") + R"(],"expirationSeconds":600)" +
+                     bound + "}}";
     const auto made = co_await in_.api->perform(std::move(what));
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
     if (!made) co_return "";

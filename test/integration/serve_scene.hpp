@@ -15,6 +15,7 @@ inline constexpr kube::resource validating{"admissionregistration.k8s.io", "v1",
 inline constexpr kube::resource mutating{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
                                          "MutatingWebhookConfiguration", false};
 inline constexpr kube::resource service_account{"", "v1", "serviceaccounts", "ServiceAccount"};
+inline constexpr kube::resource pod{"", "v1", "pods", "Pod"};
 }  // namespace kinds
 
 inline constexpr std::string_view operator_ns = "kubeflow-system";
@@ -39,8 +40,9 @@ class serve_scene {
     [[nodiscard]] awaitable<bool> create_job(std::string name, std::string spec);
     // Tries until it can be created.
     [[nodiscard]] awaitable<bool> created_within(std::string prefix, std::chrono::seconds within);
-    // A token of a service account, which is made where it is missing.
-    [[nodiscard]] awaitable<std::string> token(std::string ns, std::string account, std::string audience);
+    // A token of a service account, which is made where it is missing; bound to a Pod of that account, if one is named.
+    [[nodiscard]] awaitable<std::string> token(std::string ns, std::string account, std::string audience,
+                                               std::string pod = {});
     // One request to a port of the operator's, trusting the secret's authority: the answer, or status 0.
     [[nodiscard]] awaitable<net::response> ask(std::uint16_t port, net::request what);
 

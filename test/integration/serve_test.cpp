@@ -145,7 +145,16 @@ awaitable<void> progress(operator_scene& s) {
     EXPECT_TRUE(co_await s.start_operator(
         web.config("statusServer: {port: " + std::to_string(port) + "}\nfeatureGates: {TrainJobStatus: true}\n")));
     EXPECT_TRUE(co_await web.create_job("one", R"({"runtimeRef":{"name":"torch","kind":"TrainingRuntime"}})"));
-    const std::string token = co_await web.token(s.ns, "pod", audience(s.ns, "one"));
+    // Its JobSet says which Pods it has: the JobSet controller does not run here.
+    EXPECT_TRUE(
+        co_await s.until(kinds::job_set, [](const std::string& all) { return all.contains(R"("name":"one")"); }));
+    const auto told = co_await s.api->merge_patch(
+        kinds::job_set, {.ns = s.ns, .name = "one"}, "status",
+        R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1,"failed":0,"ready":1,"succeeded":0,)"
+        R"("suspended":0}]}})");
+    EXPECT_TRUE(told) << (told ? "" : told.error().message);
+    const std::string token = co_await web.token(s.ns, "pod", audience(s.ns, "one"), "one-node-0-0-abcde");
+    EXPECT_TRUE(co_await s.until(kinds::train_job, [](const std::string& all) { return all.contains("jobsStatus"); }));
     EXPECT_EQ((co_await web.ask(port, report(s.ns, "one", token, good_report))).status, 200) << web.said;
     EXPECT_EQ(web.said, std::string(good_report) + "\n");
     const auto job = co_await s.api->get(kinds::train_job, {.ns = s.ns, .name = "one"});
@@ -163,12 +172,15 @@ awaitable<void> progress(operator_scene& s) {
     const std::string other_job = co_await web.token(s.ns, "pod", audience(s.ns, "two"));
     const std::string other_ns = co_await web.token("default", "stranger", audience(s.ns, "one"));
     const std::string api_token = co_await web.token(s.ns, "pod", "");
+    const std::string no_pod = co_await web.token(s.ns, "pod", audience(s.ns, "one"));
+    const std::string others_pod = co_await web.token(s.ns, "pod", audience(s.ns, "one"), "one-b-node-0-0-abcde");
     std::string forged = token;
     forged.back() = forged.back() == 'A' ? 'B' : 'A';
     forged[forged.size() - 10] = forged[forged.size() - 10] == 'A' ? 'B' : 'A';
     const std::string none =
         "eyJhbGciOiJub25lIn0" + token.substr(token.find('.'), token.rfind('.') - token.find('.') + 1);
-    for (const std::string& bad : {std::string(), other_job, other_ns, api_token, forged, none, std::string("x.y.z")})
+    for (const std::string& bad :
+         {std::string(), other_job, other_ns, api_token, no_pod, others_pod, forged, none, std::string("x.y.z")})
         EXPECT_EQ((co_await web.ask(port, report(s.ns, "one", bad, good_report))).status, 403) << bad;
 
     EXPECT_EQ((co_await web.ask(port, report(s.ns, "two", other_job, good_report))).status, 404);
