@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <utility>
+
+#include "base/wipe.hpp"
 
 namespace cotrain::api {
 
@@ -16,11 +19,8 @@ struct arena::chunk {
 };
 
 arena::~arena() {
-    while (last_ != nullptr) {
-        chunk* const before = last_->before;
-        std::free(last_);
-        last_ = before;
-    }
+    clear();
+    std::free(last_);
 }
 
 void* arena::allocate_slowly(std::size_t bytes) {
@@ -54,16 +54,18 @@ bool arena::holds(const void* p) const {
     return false;
 }
 
+// What was used is wiped: some trees are Secrets.
 void arena::clear() {
-    exhausted_ = false;
     if (last_ == nullptr) return;
-    while (last_->before != nullptr) {
-        chunk* const before = last_->before;
-        std::free(last_);
-        last_ = before;
+    for (;;) {
+        base::wipe(begin_, static_cast<std::size_t>(next_ - begin_));
+        begin_ = next_ = last_->memory();
+        end_ = begin_ + last_->bytes;
+        if (last_->before == nullptr) break;
+        std::free(std::exchange(last_, last_->before));
+        begin_ = last_->memory();
+        next_ = begin_ + last_->bytes;
     }
-    begin_ = next_ = last_->memory();
-    end_ = begin_ + last_->bytes;
     full_bytes_ = 0;
     reserved_bytes_ = last_->bytes;
 }

@@ -8,6 +8,7 @@
 #include "app/private_memory.hpp"
 #include "app/process_limits.hpp"
 #include "kube/find_config.hpp"
+#include "net/tls/secure_memory.hpp"
 
 namespace cotrain::app {
 
@@ -39,6 +40,7 @@ int run_operator(arguments words) {
     const auto cluster = kube::find_config(kube::surroundings::of_process(), flags->kubeconfig);
     if (!cluster) return failed(operator_exit::wrong, cluster.error());
 
+    static_cast<void>(net::tls::use_secure_memory());  // before the first key is read
     asio::io_context loop(1);
     auto api = kube::client::make(loop.get_executor(), *cluster, client_options_of(*config), log);
     if (!api) return failed(operator_exit::failed, api.error());

@@ -5,6 +5,8 @@
 #include <cassert>
 #include <cstring>
 
+#include "base/wipe.hpp"
+
 namespace cotrain::base {
 
 void byte_queue::swap(byte_queue& other) noexcept {
@@ -20,6 +22,7 @@ std::span<char> byte_queue::prepare(std::size_t bytes) {
     const std::size_t held = size();
     if (capacity_ - held >= bytes && held <= capacity_ / 2) {
         std::memmove(data_.get(), data_.get() + head_, held);
+        wipe(data_.get() + held, tail_ - held);
     } else {
         const std::size_t grown = std::max({held + bytes, capacity_ * 2, std::size_t{4096}});
         auto fresh = std::make_unique_for_overwrite<char[]>(grown);
@@ -40,6 +43,7 @@ void byte_queue::append(std::string_view bytes) {
 
 void byte_queue::consume(std::size_t bytes) {
     assert(bytes <= size());
+    wipe(data_.get() + head_, bytes);
     head_ += bytes;
     if (head_ != tail_) return;
     head_ = tail_ = 0;

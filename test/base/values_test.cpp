@@ -1,6 +1,7 @@
 // The small values of base: errors, backoff, byte queues, JSON text, log lines.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 #include <string>
 
@@ -61,6 +62,23 @@ TEST(byte_queue, gives_back_what_went_in_whatever_the_steps) {
     queue.clear();
     EXPECT_EQ(in, out);
     EXPECT_EQ(queue.capacity(), 0U) << "memory above what is retained must be given back";
+}
+
+TEST(byte_queue, what_was_consumed_is_wiped) {
+    const auto secrets = [](const char* at, std::size_t bytes) {
+        return std::ranges::count(std::string_view(at, bytes), 's');
+    };
+    byte_queue queue;
+    queue.append(std::string(3000, 's'));
+    const char* const begin = queue.view().data();
+    queue.consume(2500);
+    EXPECT_EQ(secrets(begin, 2500), 0);
+    queue.append(std::string(2000, 'x'));
+    ASSERT_EQ(queue.view().data(), begin) << "it moved to the front";
+    EXPECT_EQ(secrets(begin, 500), 500);
+    EXPECT_EQ(secrets(begin + 500, 2500), 0) << "nothing stayed behind";
+    queue.clear();
+    EXPECT_EQ(secrets(begin, 3000), 0);
 }
 
 TEST(byte_queue, swap_and_move_carry_contents_along) {

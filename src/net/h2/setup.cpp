@@ -1,9 +1,13 @@
 // How a session begins: the library's options and the SETTINGS that we announce.
+#include <malloc.h>
+
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <limits>
 #include <new>
 
+#include "base/wipe.hpp"
 #include "net/h2/core.hpp"
 
 namespace cotrain::net::h2 {
@@ -51,6 +55,21 @@ std::unique_ptr<nghttp2_option, library_deleter> options(role as, const limits& 
     return option;
 }
 
+// The library's frames and fields hold tokens and bodies: what it gives back is wiped.
+void give_back(void* block, void*) {
+    if (block == nullptr) return;
+    base::wipe(block, ::malloc_usable_size(block));
+    std::free(block);
+}
+
+nghttp2_mem memory() {
+    return {.mem_user_data = nullptr,
+            .malloc = [](std::size_t bytes, void*) { return std::malloc(bytes); },
+            .free = give_back,
+            .calloc = [](std::size_t count, std::size_t bytes, void*) { return std::calloc(count, bytes); },
+            .realloc = [](void* block, std::size_t bytes, void*) { return std::realloc(block, bytes); }};
+}
+
 }  // namespace
 
 session_core::session_core(role which, const limits& with, events& who)
@@ -69,8 +88,9 @@ session_core::session_core(role which, const limits& with, events& who)
 void session_core::create() {
     const auto option = options(as, bounds);
     nghttp2_session* raw = nullptr;
-    const int failed_with = is_client() ? nghttp2_session_client_new2(&raw, &callbacks(), this, option.get())
-                                        : nghttp2_session_server_new2(&raw, &callbacks(), this, option.get());
+    nghttp2_mem mem = memory();  // copied
+    const int failed_with = is_client() ? nghttp2_session_client_new3(&raw, &callbacks(), this, option.get(), &mem)
+                                        : nghttp2_session_server_new3(&raw, &callbacks(), this, option.get(), &mem);
     if (failed_with != 0) throw std::bad_alloc();
     library.reset(raw);
 }
