@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/names.hpp"
 #include "serve/certificate_objects.hpp"
 
 namespace cotrain::serve {
@@ -13,6 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr kube::resource secrets{"", "v1", "secrets", "Secret"};
+constexpr kube::resource config_maps{"", "v1", "configmaps", "ConfigMap"};
 constexpr kube::resource mutating_configurations{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
                                                  "MutatingWebhookConfiguration", false};
 constexpr kube::resource validating_configurations{
@@ -87,6 +89,7 @@ awaitable<void> certificate_keeper::keep() {
         if (changed_ || wait <= hold) continue;
         pause_.expires_after(wait - hold);
         co_await pause_.async_wait(use_tuple);
+        if (!changed_) published_.clear();  // nobody watches the ConfigMap: it is written again now and then
     }
 }
 
@@ -148,6 +151,7 @@ awaitable<base::result<>> certificate_keeper::tend() {
         if (!first) co_return base::fail(std::move(first.error()));
         if (!second) co_return base::fail(std::move(second.error()));
     }
+    co_await publish(kept->set.ca_crt);
     current_ = kept->set;
     co_return serving_.use(current_.tls_crt, current_.tls_key);
 }
@@ -189,8 +193,20 @@ awaitable<base::result<>> certificate_keeper::trust(kube::resource of, std::stri
     }
     if (got) co_return base::result<>{};
     if (got.error().http_status != forbidden) co_return base::fail(std::move(got.error()));
-    log_.warn("webhooks cannot be told our authority", {{"configuration", name}, {"error", got.error().message}});
+    log_.warn("webhooks cannot be told our authority",
+              {{"configuration", name}, {"error", got.error().message}});
     co_return base::result<>{};
+}
+
+awaitable<void> certificate_keeper::publish(std::string ca_pem) {
+    if (ca_pem == published_) co_return;
+    const auto done = co_await api_.apply(config_maps, {.ns = options_.ns, .name = options_.secret},
+                                          write_bundle(options_.ns, options_.secret, ca_pem), true,
+                                          {.field_manager = api::names::field_manager});
+    if (!done)
+        log_.warn("cannot write the CA certificate to its ConfigMap",
+                  {{"configmap", options_.secret}, {"error", done.error().message}});
+    published_ = std::move(ca_pem);
 }
 
 }  // namespace cotrain::serve

@@ -1,4 +1,6 @@
-// Keeps our certificates: in the secret that all replicas share, in the webhook configurations, and in our servers.
+// Keeps our certificates: in the secret that all replicas share, in the webhook configurations, and in our servers. The
+// authority's certificate, and nothing else, is in a ConfigMap of the secret's name, too: whoever needs it to verify us
+// needs no right to read the secret, which has its key.
 #pragma once
 
 #include <chrono>
@@ -61,6 +63,8 @@ class certificate_keeper {
     [[nodiscard]] awaitable<base::result<>> trust(kube::resource of, std::string name, std::string ca_pem);
     // Somebody undoes our repairs: says who.
     void tell_contested(std::string_view object, std::string_view member, std::string_view body);
+    // Everybody may know it; a failure is told and keeps nothing from going on.
+    [[nodiscard]] awaitable<void> publish(std::string ca_pem);
     void changed();
 
     kube::client& api_;
@@ -73,6 +77,7 @@ class certificate_keeper {
     base::random_source random_ = base::random_source::from_system();
     repair_pace pace_;
     certificate_set current_;
+    std::string published_;  // what is known to be in the ConfigMap
     wall_time renew_at_{};
     bool changed_ = false;
     bool repaired_ = false;  // by this look

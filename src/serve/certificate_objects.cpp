@@ -58,6 +58,15 @@ base::result<std::string> write_secret(std::string_view body, std::string_view n
     return api::to_json(secret);
 }
 
+std::string write_bundle(std::string_view ns, std::string_view name, std::string_view ca_pem) {
+    api::arena memory;
+    api::editor map = api::editor::object(memory);
+    map.set("apiVersion", "v1").set("kind", "ConfigMap");
+    map.ensure_object("metadata").set("name", name).set("namespace", ns);
+    map.ensure_object("data").set("ca.crt", ca_pem);
+    return api::to_json(map);
+}
+
 base::result<std::optional<std::string>> inject_authority(std::string_view body, std::string_view ca_pem) {
     api::arena memory;
     const auto document = api::parse_json(memory, body);

@@ -16,6 +16,9 @@ namespace cotrain::serve {
 [[nodiscard]] base::result<std::string> write_secret(std::string_view body, std::string_view ns, std::string_view name,
                                                      const certificate_set& set);
 
+// The ConfigMap that tells everybody whom to trust.
+[[nodiscard]] std::string write_bundle(std::string_view ns, std::string_view name, std::string_view ca_pem);
+
 // A (Validating|Mutating)WebhookConfiguration in which every webhook trusts `ca_pem`; nothing if they all do already.
 [[nodiscard]] base::result<std::optional<std::string>> inject_authority(std::string_view body, std::string_view ca_pem);
 

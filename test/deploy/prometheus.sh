@@ -23,7 +23,7 @@ check_metrics() {
   kube create serviceaccount scraper -n team >/dev/null
   kube create clusterrolebinding scrape --clusterrole=scrape --serviceaccount=team:scraper >/dev/null
   kube create token scraper -n team >"$work/scraper.token"
-  kube get secret kubeflow-trainer-webhook-cert -n $namespace -o 'jsonpath={.data.ca\.crt}' | base64 -d >"$work/scraped.ca"
+  kube get configmap kubeflow-trainer-webhook-cert -n $namespace -o 'jsonpath={.data.ca\.crt}' >"$work/scraped.ca"
   at=127.0.0.1:$(free_port)
   cat >"$work/prometheus.yml" <<END
 global: {scrape_interval: 1s}

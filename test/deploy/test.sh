@@ -28,6 +28,14 @@ check_chart() {
   done
   [ "$(grep -c '^ *image: registry.example.com:5000/mirror/cotrain@sha256:abc$' "$work/everything.yaml")" = 2 ] || fail 'an image by its digest'
   passed
+  # Only certificates that others keep are mounted, and no key beside theirs; Prometheus needs no Secret of ours.
+  must_not 'a Secret in the Pod' grep -n ' secretName: kubeflow' "$work/default.yaml"
+  [ "$(grep -A 5 'secretName: others-cert' "$work/outside.yaml" | grep -o 'key: [a-z.]*' | xargs)" = 'key: ca.crt key: tls.crt key: tls.key' ] ||
+    fail 'the keys that are mounted'
+  passed
+  grep -q 'configMap: {name: kubeflow-trainer-webhook-cert, key: ca.crt}' "$work/everything.yaml" || fail 'what Prometheus reads'
+  grep -q 'secret: {name: others-cert, key: ca.crt}' "$work/outside.yaml" || fail "what Prometheus reads of others' certificates"
+  passed
   # The configuration, the dashboard, an alert in two lines and what it says.
   [ "$(grep -c 'election.example.com' "$work/everything.yaml")" = 5 ] || fail 'alerts on the Lease by its name'
   passed

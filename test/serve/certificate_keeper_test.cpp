@@ -20,6 +20,7 @@ using kube::fake_api;
 
 const certificate_names names{.hosts = {"svc.ns.svc"}};
 constexpr std::string_view secret_path = "/api/v1/namespaces/ns/secrets/cert";
+constexpr std::string_view map_path = "/api/v1/namespaces/ns/configmaps/cert";
 constexpr std::string_view hooks = "/apis/admissionregistration.k8s.io/v1/";
 
 std::string path_of(const net::h2::head& head) { return head.path.substr(0, head.path.find('?')); }
@@ -28,7 +29,8 @@ std::string path_of(const net::h2::head& head) { return head.path.substr(0, head
 struct object_server {
     std::map<std::string, std::string> objects;
     int version = 1;
-    int writes = 0;
+    int writes = 0;  // but for the ConfigMap
+    int refused_maps = 0;
     int failures = 0;  // that are still to come, of reading the secret
     int refusals = 0;  // the same, which nobody tries again at once
     // What another replica stores just before our first write comes in.
@@ -75,6 +77,16 @@ struct object_server {
         if (method == "GET") {
             const auto found = objects.find(path);
             in.respond(found == objects.end() ? 404 : 200, {}, found == objects.end() ? "{}" : found->second);
+            co_return;
+        }
+        if (method == "PATCH" && path == map_path) {
+            if (refused_maps > 0) {
+                --refused_maps;
+                in.respond(403, {}, "{}");
+                co_return;
+            }
+            put(path, std::string(in.body()));
+            in.respond(200, {}, objects[path]);
             co_return;
         }
         ++writes;
@@ -186,7 +198,8 @@ TEST_F(keeper, tells_once_what_is_wrong) {
     run();
     EXPECT_EQ(server.refusals, 0);
     EXPECT_EQ(std::ranges::count_if(
-                  api.lines, [](const std::string& line) { return line.contains("certificates cannot be kept"); }),
+                  api.lines,
+                  [](const std::string& line) { return line.contains("certificates cannot be kept"); }),
               1);
 }
 
@@ -205,6 +218,25 @@ TEST_F(keeper, an_update_does_not_overrun_anothers) {
     server.rival_path = secret_path;
     EXPECT_EQ(run(), theirs);
     EXPECT_EQ(stored(), theirs);
+}
+
+// Prometheus and others who verify us read the ConfigMap: nobody but the operator needs the Secret with the CA's key.
+TEST_F(keeper, the_authoritys_certificate_can_be_had_without_its_key) {
+    const certificate_set mine = run();
+    const std::string& map = server.objects.at(std::string(map_path));
+    api::arena memory;
+    const auto document = api::parse_json(memory, map);
+    ASSERT_TRUE(document);
+    EXPECT_EQ(document->get({"data", "ca.crt"}).as_string(), mine.ca_crt);
+    EXPECT_EQ(document->get("data").size(), 1U);
+    EXPECT_FALSE(map.contains("PRIVATE KEY"));
+}
+
+TEST_F(keeper, without_the_right_to_write_the_config_map_all_else_goes_on) {
+    server.refused_maps = 100;
+    EXPECT_EQ(run(), stored());
+    EXPECT_EQ(server.refused_maps, 99) << "it is not tried again and again";
+    EXPECT_EQ(std::ranges::count_if(api.lines, [](const std::string& line) { return line.contains("ConfigMap"); }), 1);
 }
 
 TEST_F(keeper, a_cluster_without_our_webhooks_is_fine) {

@@ -14,6 +14,8 @@
 {{- define "cotrain.manager" -}}{{ include "cotrain.fullname" . }}-controller-manager{{- end }}
 {{- define "cotrain.config" -}}{{ include "cotrain.fullname" . }}-config{{- end }}
 {{- define "cotrain.secret" -}}{{ include "cotrain.name" . }}-webhook-cert{{- end }}
+{{- /* The Secret that the operator keeps, or that somebody else keeps for it. */ -}}
+{{- define "cotrain.certificate" -}}{{ .Values.manager.config.certManagement.webhookSecretName | default (include "cotrain.secret" .) }}{{- end }}
 
 {{- define "cotrain.instance" -}}
 app.kubernetes.io/name: {{ include "cotrain.name" . | quote }}
@@ -190,8 +192,12 @@ subjects:
 {{- if $config.certManagement.enable }}
 - apiGroups: [""]
   resources: [secrets]
-  resourceNames: [{{ $config.certManagement.webhookSecretName | default (include "cotrain.secret" .) }}]
+  resourceNames: [{{ include "cotrain.certificate" . }}]
   verbs: [get, update]
+- apiGroups: [""]
+  resources: [configmaps]
+  resourceNames: [{{ include "cotrain.certificate" . }}]
+  verbs: [patch]
 {{- end }}
 {{- if eq (($config.leaderElection).resourceNamespace | default .Release.Namespace) .Release.Namespace }}
 {{- include "cotrain.lease.rules" . }}
