@@ -201,7 +201,7 @@ bool operator_process::open_ports() {
                       .jobs = [this](const serve::reported_job& job) { return find_reported_job(cluster_, job); }});
     const auto open = servers_->start();
     if (open) return true;
-    log_.error("a port cannot be opened", {{"error", open.error().message}});
+    log_.error("cannot listen on a port", {{"error", open.error().message}});
     exit_ = operator_exit::failed;
     stop();
     return false;
@@ -221,7 +221,7 @@ void operator_process::begin() {
                 .timing = {config_.election.lease, config_.election.renew, config_.election.retry}},
             [this](bool leads) {
                 if (leads || stopping_) return;
-                log_.error("the Lease is lost: another replica may lead now, this one ends");
+                log_.error("leader election lost, exiting");
                 exit_ = operator_exit::lost_lease;
                 stop();
             });
@@ -264,7 +264,7 @@ awaitable<void> operator_process::handle_signals() {
             reload();
             continue;
         }
-        log_.info("asked to stop", {{"signal", std::int64_t{number}}});
+        log_.info("stop signal received", {{"signal", std::int64_t{number}}});
         stop();
     }
 }
@@ -281,7 +281,7 @@ awaitable<void> operator_process::tell_missing() {
         if (!informers_->is_ready()) co_await tell_old_server();
         for (const kind k : informers_->missing()) {
             const auto& of = watch::info_of(k).of;
-            log_.warn("waiting for a definition that the cluster does not have",
+            log_.warn("waiting for a CRD that is not installed",
                       {{"resource", std::string(of.plural).append(".").append(of.group)},
                        {"version", of.version},
                        {"install", how_to_install(k)}});
@@ -304,7 +304,7 @@ awaitable<void> operator_process::tell_old_server() {
     const auto version = co_await api_.version();
     if (!version) co_return;
     if (const finding said = judge_version(*version, {}, {}); said.how == verdict::problem)
-        log_.warn("the API server is older than what is supported", {{"version", version->git_version}, {"do", said.remedy}});
+        log_.warn("API server version is not supported", {{"version", version->git_version}, {"do", said.remedy}});
 }
 
 awaitable<void> operator_process::work_when_leading() {
@@ -388,7 +388,7 @@ awaitable<void> operator_process::leave_lease(bool give_back) {
     if (give_back) {
         static_cast<void>(co_await leader_->stop(stop_patience / 4));
     } else {
-        if (leader_->leading()) log_.warn("writes were cut off: the Lease is not given back, but runs out");
+        if (leader_->leading()) log_.warn("writes did not finish: the Lease is not released but left to expire");
         leader_->leave();
     }
 }
@@ -404,7 +404,7 @@ awaitable<void> operator_process::drain() {
 void operator_process::reload() {
     auto read = load_configuration(flags_);
     if (!read) {
-        log_.error("the configuration was not reloaded", {{"error", read.error().message}});
+        log_.error("cannot reload the configuration", {{"error", read.error().message}});
         return;
     }
     config_.events = read->events;
@@ -416,7 +416,7 @@ void operator_process::reload() {
     runtime_controller_->set_in_flight_max(limits(config_.concurrency.training_runtime).in_flight_max);
     cluster_runtime_controller_->set_in_flight_max(limits(config_.concurrency.cluster_training_runtime).in_flight_max);
     read->warnings = config_.warnings;
-    log_.info("the configuration was reloaded",
+    log_.info("configuration reloaded",
               {{"events.normal", config_.events.normal},
                {"clientConnection.qps", config_.client.qps},
                {"concurrency", static_cast<std::int64_t>(job_controller_->core().in_flight_max())},

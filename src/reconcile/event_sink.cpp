@@ -76,7 +76,7 @@ awaitable<void> event_sink::send(event_write what) {
     if (why.http_status == 404) co_return;
     const int complaint = why.http_status == 0 ? -1 : why.http_status;
     if (std::exchange(complained_, complaint) != complaint)
-        log_.warn("an event cannot be written", {{"namespace", what.ns}, {"error", why.message}});
+        log_.warn("cannot write an event", {{"namespace", what.ns}, {"error", why.message}});
 }
 
 }  // namespace cotrain::reconcile

@@ -215,7 +215,7 @@ base::result<lease_record> leader::understand(std::string body) {
     trouble_.clear();
     if (out.holder != known_holder_) {
         known_holder_ = out.holder;
-        log_.info("the lease has a holder", {{"lease", options_.name}, {"holder", known_holder_}});
+        log_.info("lease holder changed", {{"lease", options_.name}, {"holder", known_holder_}});
     }
     return out;
 }
@@ -227,7 +227,7 @@ void leader::failed(const base::error& why) {
     if (why.message == trouble_ && now - told_ < same_trouble_again) return;
     trouble_ = why.message;
     told_ = now;
-    log_.warn("the lease cannot be read or written", {{"lease", options_.name}, {"error", why.message}});
+    log_.warn("cannot read or update the lease", {{"lease", options_.name}, {"error", why.message}});
 }
 
 // Every change of who may write is told once, by whoever notices it first.
@@ -242,7 +242,7 @@ void leader::announce() {
         log_.info("leading", {{"lease", options_.name}, {"identity", options_.identity}});
         owner_.spawn("lease watch", follow());
     } else {
-        log_.write(stopping_ ? base::level::info : base::level::error, "leading no more",
+        log_.write(stopping_ ? base::level::info : base::level::error, "stopped leading",
                    {{"lease", options_.name}, {"holder", election_.holder()}});
     }
     waiting_.wake_all();

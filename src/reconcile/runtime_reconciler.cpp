@@ -53,7 +53,7 @@ awaitable<outcome> runtime_reconciler::reconcile(key k, unsigned) {
         co_return outcome::done();
     }
     if (answer.error().code == base::errc::canceled || answer.error().http_status == 404) co_return outcome::done();
-    log_.warn("an old finalizer could not be removed from a runtime",
+    log_.warn("cannot remove an old finalizer from a runtime",
               {{"controller", "runtime"}, {"error", answer.error().message}});
     co_return outcome::failed_by(answer.error());
 }

@@ -38,7 +38,7 @@ awaitable<outcome> trainjob_reconciler::tidy_up(watch::text_id key) {
         // Others were faster. It has ended, so that there is time.
         if (done.error().http_status == 409 && co_await refresh(key)) co_return outcome::failed();
         const auto [ns, name] = split_key(all_.texts().view(key));
-        log_.warn("tidying up after a TrainJob failed",
+        log_.warn("cannot clean up after a finished TrainJob",
                   {{"controller", "trainjob"}, {"namespace", ns}, {"name", name}, {"error", done.error().message}});
         co_return outcome::failed_by(done.error());
     }
@@ -131,7 +131,7 @@ awaitable<base::result<>> trainjob_reconciler::end_children(watch::text_id key) 
         if (done) continue;
         if (at.type != &names::job_set && missing_rights::told_by(done.error())) {
             if (group_rights_.note(at.ns, with_.steady())) {
-                log_.warn("PodGroups of ended TrainJobs stay, and may hold quota: the operator may not delete them",
+                log_.warn("cannot delete PodGroups of finished TrainJobs: forbidden",
                           {{"error", done.error().message}});
             }
             continue;
@@ -190,7 +190,7 @@ awaitable<base::result<>> trainjob_reconciler::end_keeping(attempt* a) {
     a->kept_for = missing_rights::pause;
     if (job_rights_.note(at.ns, with_.steady())) {
         log_.warn(
-            "TrainJobs stay after ttlSecondsAfterFinished: the operator may not delete them",
+            "cannot delete TrainJobs after ttlSecondsAfterFinished: forbidden",
             {{"error", done.error().message}, {"cure", "allow it to delete trainjobs, or switch TrainJobTTL off"}});
     }
     co_return base::result<>{};

@@ -179,10 +179,10 @@ awaitable<outcome> trainjob_reconciler::work_with(watch::text_id key, unsigned f
     if (!ended) {
         if (ended.error().code == base::errc::canceled) co_return outcome::done();
         if (ended.error().http_status == 409 && co_await refresh(key)) co_return begin_again(a);
-        log_.warn("writing down what became of a TrainJob failed", {{"controller", "trainjob"},
-                                                                    {"namespace", a.job.meta.ns},
-                                                                    {"name", a.job.meta.name},
-                                                                    {"error", ended.error().message}});
+        log_.warn("cannot record the outcome of a TrainJob", {{"controller", "trainjob"},
+                                                              {"namespace", a.job.meta.ns},
+                                                              {"name", a.job.meta.name},
+                                                              {"error", ended.error().message}});
     }
     if (a.panicked) co_return outcome::panicked();
     if (!made || !ended) co_return failed(a, is_passing(made ? ended.error() : made.error()));

@@ -30,7 +30,7 @@ awaitable<outcome> trainjob_reconciler::recall(watch::text_id key) {
             all_.restore(kind_of(*type), *answer);
         } else if (answer.error().http_status != 404) {
             log_.warn(
-                "what a TrainJob had before somebody took its conditions away is not known",
+                "cannot read the children of a TrainJob whose conditions were removed",
                 {{"controller", "trainjob"}, {"namespace", ns}, {"name", name}, {"error", answer.error().message}});
             co_return outcome::failed_by(answer.error());
         }

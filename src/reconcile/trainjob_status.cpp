@@ -87,7 +87,7 @@ awaitable<base::result<>> trainjob_reconciler::write_status(attempt* a) {
 
 void trainjob_reconciler::report(attempt& a, const base::error& why, unsigned failures) {
     log_.warn(
-        "the resources of a TrainJob could not be brought about",
+        "cannot apply the resources of a TrainJob",
         {{"controller", "trainjob"}, {"namespace", a.job.meta.ns}, {"name", a.job.meta.name}, {"error", why.message}});
     const unsigned untold = is_runtime_missing(why) ? missing_runtimes_untold : passing_failures_untold;
     if (passes_by_itself(why) && failures < untold) {

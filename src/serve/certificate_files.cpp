@@ -46,10 +46,10 @@ awaitable<void> certificate_files::follow() {
         const auto seen = look();
         if (!seen && told_ != seen.error().message) {
             told_ = seen.error().message;
-            log_.warn("certificate files cannot be used", {{"error", told_}});
+            log_.warn("cannot load the certificate files", {{"error", told_}});
         }
         if (seen) told_.clear();
-        if (before != serving_.context()) log_.info("certificate files are in use", {{"directory", directory_}});
+        if (before != serving_.context()) log_.info("certificate files loaded", {{"directory", directory_}});
         timer.expires_after(look_every_);
         co_await timer.async_wait(use_tuple);
     }

@@ -79,7 +79,7 @@ awaitable<void> certificate_keeper::keep() {
             if (!overtaken) {
                 what = found::failed;
                 if (done.error().message != told)
-                    log_.warn("certificates cannot be kept", {{"error", done.error().message}});
+                    log_.warn("cannot maintain the serving certificate", {{"error", done.error().message}});
                 told = std::move(done.error().message);
             }
         }
@@ -138,7 +138,7 @@ awaitable<base::result<>> certificate_keeper::tend() {
             if (!renewed) co_return base::fail(std::move(renewed.error()));
             next = std::move(*renewed);
         }
-        log_.info("certificates are renewed", {{"secret", options_.secret}, {"reason", verdict.why}});
+        log_.info("serving certificate renewed", {{"secret", options_.secret}, {"reason", verdict.why}});
         tell_contested(options_.secret, "data", kept->body);
         kept->set = std::move(next);
         if (auto saved = co_await save(&*kept); !saved) co_return base::fail(std::move(saved.error()));
@@ -188,12 +188,12 @@ awaitable<base::result<>> certificate_keeper::trust(kube::resource of, std::stri
         if (!*edited) co_return base::result<>{};
         tell_contested(name, "webhooks", got->body);
         got = co_await api_.update(of, {.name = name}, std::move(**edited));
-        if (got) log_.info("webhooks trust our authority", {{"configuration", name}});
+        if (got) log_.info("CA bundle injected into the webhook configuration", {{"configuration", name}});
         repaired_ = repaired_ || got;
     }
     if (got) co_return base::result<>{};
     if (got.error().http_status != forbidden) co_return base::fail(std::move(got.error()));
-    log_.warn("webhooks cannot be told our authority",
+    log_.warn("cannot inject the CA bundle into the webhook configuration",
               {{"configuration", name}, {"error", got.error().message}});
     co_return base::result<>{};
 }

@@ -219,7 +219,7 @@ void informer::restarted() {
     denied_ = why == restart_reason::unauthorized;
     const bool known = why == restart_reason::ended || why == logged_;
     logged_ = why;
-    log_.write(known ? base::level::debug : base::level::warn, "a watch begins again",
+    log_.write(known ? base::level::debug : base::level::warn, "watch restarted",
                {{"kind", info_of(of_).label}, {"reason", to_string(why)}, {"error", machine_.last_error()}});
     if (machine_.missing() && state_ != state::missing) {
         become(state::missing);

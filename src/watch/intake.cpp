@@ -137,10 +137,10 @@ void intake::vanish() {
 // What an older definition let in is kept as far as it could be read.
 void intake::complain(const object_view& object) {
     ++malformed_;
-    log_.warn("an object is not as its kind should be", {{"kind", info_of(of_).label},
-                                                         {"namespace", object.ns.raw},
-                                                         {"name", object.name.raw},
-                                                         {"error", parts_->failure()->message}});
+    log_.warn("object does not match its schema", {{"kind", info_of(of_).label},
+                                                   {"namespace", object.ns.raw},
+                                                   {"name", object.name.raw},
+                                                   {"error", parts_->failure()->message}});
 }
 
 }  // namespace cotrain::watch

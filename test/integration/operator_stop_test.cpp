@@ -98,7 +98,7 @@ awaitable<void> lose_the_lease_while_busy(asio::io_context* loop, playground_chi
     const tcp::socket open = co_await half_asked(loop, port_of(child, "health"));
     expect_fine(*cluster,
                 "kubectl patch lease trainer.kubeflow.org --type merge -p '{\"spec\":{\"holderIdentity\":\"thief\"}}'");
-    EXPECT_TRUE(co_await child.said("the Lease is lost"));
+    EXPECT_TRUE(co_await child.said("leader election lost"));
     // It still watches, as long as the open request holds it up.
     expect_fine(*cluster, "sed s/torch-two/torch-late/ examples/torch.yaml | kubectl apply -f -");
     EXPECT_EQ(co_await child.ended(), 3) << child.log();

@@ -1,4 +1,4 @@
-// TrainJobs are created at four fifths of what the API server can take, while certificates are renewed, a replica is
+// TrainJobs are created at four fifths of what the API server can take, while serving certificate renewed, a replica is
 // replaced and the API server restarts: none is refused that should have passed.
 #include <gtest/gtest.h>
 

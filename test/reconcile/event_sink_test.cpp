@@ -119,7 +119,7 @@ TEST(event_sink, says_once_that_events_are_refused) {
         co_await settled(&a, &sink, 4);
         EXPECT_EQ(sink.metrics().failed, 4U);
     });
-    EXPECT_THAT(here.api.lines, ElementsAre(HasSubstr("an event cannot be written")));
+    EXPECT_THAT(here.api.lines, ElementsAre(HasSubstr("cannot write an event")));
 }
 
 }  // namespace

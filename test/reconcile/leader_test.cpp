@@ -355,7 +355,7 @@ TEST(leader, reads_a_lease_again_that_makes_no_sense) {
         EXPECT_TRUE(co_await me.acquired());
         co_await me.stop();
     });
-    const testing::Matcher<std::string> said = HasSubstr("the lease cannot be read or written");
+    const testing::Matcher<std::string> said = HasSubstr("cannot read or update the lease");
     EXPECT_THAT(here.api.lines, testing::Contains(said).Times(1)) << "the same again is told once a minute";
 }
 

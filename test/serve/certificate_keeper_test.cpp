@@ -199,7 +199,7 @@ TEST_F(keeper, tells_once_what_is_wrong) {
     EXPECT_EQ(server.refusals, 0);
     EXPECT_EQ(std::ranges::count_if(
                   api.lines,
-                  [](const std::string& line) { return line.contains("certificates cannot be kept"); }),
+                  [](const std::string& line) { return line.contains("cannot maintain the serving certificate"); }),
               1);
 }
 

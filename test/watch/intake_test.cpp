@@ -185,7 +185,7 @@ TEST(intake, keeps_what_it_could_read_of_an_object_that_is_not_as_it_should_be) 
     EXPECT_THAT(t.said(), ElementsAre("TrainJob ns/odd changed added"));
     EXPECT_EQ(t.in.malformed(), 1U);
     ASSERT_EQ(t.log.size(), 1U);
-    EXPECT_THAT(t.log[0], testing::AllOf(testing::HasSubstr("an object is not as its kind should be"),
+    EXPECT_THAT(t.log[0], testing::AllOf(testing::HasSubstr("object does not match its schema"),
                                          testing::HasSubstr(R"("name":"odd")"), testing::HasSubstr("spec: expected")));
     t.take(plain("odd", "u-1", 2, "", R"(,"spec":{"suspend":"yes","runtimeRef":{"name":"r"}})"));
     EXPECT_EQ(t.log.size(), 1U) << "said once for each change";
