@@ -134,7 +134,7 @@ awaitable<outcome> trainjob_reconciler::work_on(watch::text_id key, unsigned fai
 bool trainjob_reconciler::is_settled(const job_records& seen) const {
     const auto known = memories_.find(seen.key);
     return known != memories_.end() && known->second.job == seen.job->id && known->second.settled != 0 &&
-           known->second.settled == footprint(all_, seen);
+           known->second.settled == footprint(all_, seen) && !loses_pods(seen);
 }
 
 // The spec is read for the run, and a few of them are worked on at once: what a plan takes is a multiple of its spec.
@@ -142,7 +142,7 @@ awaitable<outcome> trainjob_reconciler::work_on_large(watch::text_id key, unsign
     if (large_runs_ >= large_runs_max) co_return outcome::again_after(large_pause);
     const run_mark mark(large_runs_);
     const auto [ns, name] = split_key(all_.texts().view(key));
-    auto answer = co_await look_up({&names::train_job, std::string(ns), std::string(name)});
+    auto answer = co_await api_.get({&names::train_job, std::string(ns), std::string(name)});
     if (!answer) {
         if (answer.error().code == base::errc::canceled || answer.error().http_status == 404) co_return outcome::done();
         log_.warn("a TrainJob with a large spec could not be read",
@@ -161,6 +161,7 @@ awaitable<outcome> trainjob_reconciler::work_with(watch::text_id key, unsigned f
     if (seen.body == nullptr) co_return outcome::again_after({});
     attempt a;
     look(a, seen, whole);
+    if (seen.body->spec_left_out && whole.empty() && !a.settled) co_return outcome::again_after({});
     a.next = framework_.trainjob_status(a.input(with_.wall()));
     base::result<> made;
     if (a.next.wants_children && !a.settled) {
@@ -220,7 +221,7 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen, std::string_
     if (memory.snapshot_hash == seen.body->snapshot_hash()) memory.snapshot_hash = {};  // it is written down
     a.stirred = memory.stirred;
     a.loses_pods = loses_pods(seen);
-    a.settled = !a.loses_pods && memory.settled != 0 && memory.settled == footprint(all_, seen);
+    a.settled = is_settled(seen);
     if (a.settled) {  // of the spec only what the record has is asked, and that it could be read is known
         a.job = bare_job(a.memory, all_, seen);
         a.job.spec.active_deadline_seconds = seen.body->deadline_seconds;
