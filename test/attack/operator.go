@@ -4,6 +4,7 @@ package main
 import (
 	"encoding/base64"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -22,16 +23,18 @@ type ports struct{ health, metrics, webhook, status int }
 func (p ports) withTLS() []int { return []int{p.webhook, p.metrics, p.status} }
 func (p ports) all() []int     { return []int{p.webhook, p.metrics, p.status, p.health} }
 
-func freePort() int {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
+// freePorts are below those that the kernel gives to connections, of which there will be many.
+func freePorts() ports {
+	var found []int
+	for len(found) < 4 {
+		port := 10_000 + rand.IntN(20_000)
+		if listener, err := net.Listen("tcp", fmt.Sprintf(":%d", port)); err == nil {
+			listener.Close()
+			found = append(found, port)
+		}
 	}
-	defer listener.Close()
-	return listener.Addr().(*net.TCPAddr).Port
+	return ports{found[0], found[1], found[2], found[3]}
 }
-
-func freePorts() ports { return ports{freePort(), freePort(), freePort(), freePort()} }
 
 type operator struct {
 	name       string

@@ -21,6 +21,9 @@ using namespace cotrain;
 
 constexpr std::string_view mark = "\n%%%\n";
 
+// A replicated job of a few bytes is one of some kilobytes when it is planned: what bounds that is the arenas' size.
+constexpr std::size_t memory_base = 3 * api::plan_bytes_max;
+
 void demand(bool holds) {
     if (!holds) std::abort();
 }
@@ -64,7 +67,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::at_two_sizes(input, [](std::string_view text) {
         const std::size_t cut = text.find(mark);
         if (cut == std::string_view::npos) return;
-        fuzz::within_budget("a plan", text.size(), [&] { plan(text.substr(0, cut), text.substr(cut + mark.size())); });
+        fuzz::within_budget("a plan", text.size(), [&] { plan(text.substr(0, cut), text.substr(cut + mark.size())); },
+                            {.memory_base = memory_base});
     });
     return 0;
 }
