@@ -1,6 +1,7 @@
 // HTTP/1.1 over memory: requests in any pieces, what breaks the rules, how answers are framed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <string>
 
@@ -123,6 +124,21 @@ TEST_F(http1, a_header_that_goes_on_in_the_next_line_is_refused) {
     // Blanks where they belong.
     feed("GET / HTTP/1.1\r\nHost: a \t\r\nX:\t 1 2\r\n\r\n");
     EXPECT_TRUE(session_.take());
+}
+
+// 0 under sanitizers, which bring their own heap.
+std::size_t heap_bytes() {
+    const auto now = ::mallinfo2();
+    return now.uordblks + now.hblkhd;
+}
+
+TEST_F(http1, a_request_that_is_refused_keeps_no_memory) {
+    session one{{.body_bytes_max = 8U << 20U}};
+    const std::size_t before = heap_bytes();
+    ASSERT_NE(one.feed("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 8000000\r\n\r\n" + std::string(4'000'000, 'x')),
+              0U);
+    one.refuse(503, "no");
+    EXPECT_LT(heap_bytes(), before + (1U << 20U));
 }
 
 TEST_F(http1, old_peers_know_no_transfer_coding) {

@@ -74,7 +74,7 @@ void session::renew() {
     parser_->body_limit(bounds_.body_bytes_max);
     chunks_.reset();
     length_ = 0;
-    body_.clear();
+    body_ = std::string();  // clear() would keep its memory, for as long as a refused peer lingers
     line_ended_ = false;
     receiving_ = false;
 }
