@@ -24,9 +24,10 @@ class turns : public testing::Test {
     void ask(std::string name, std::size_t bytes, base::signal* until = nullptr) {
         tasks_.spawn("review", work(this, std::move(name), bytes, until));
     }
+    // Until nothing more happens; somebody may still wait.
     void run() {
         loop_.restart();
-        loop_.run();
+        loop_.poll();
     }
     // Does that on the loop, where tasks begin at once, and then nothing more.
     void on_loop(const std::function<void()>& what) {
