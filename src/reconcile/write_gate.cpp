@@ -121,7 +121,7 @@ awaitable<base::result<std::string>> write_gate::get(target at) {
 awaitable<base::result<std::string>> write_gate::apply(target at, std::string body, std::string uid) {
     const auto permit = may_write_();
     if (!permit) co_return closed();
-    body = with_precondition(yaml_safe(std::move(body)), uid);
+    if (!is_secret(*at.type)) body = with_precondition(yaml_safe(std::move(body)), uid);
     if (body.empty()) co_return base::fail(base::errc::internal, "an object without metadata is not applied");
     const write_mark mark(under_way_);
     const kube::resource of = resource_of(*at.type);

@@ -129,6 +129,25 @@ TEST(write_gate, an_apply_says_which_object_it_means) {
     });
 }
 
+// Made by POST, which touches none that is there; and no answer brings back what is in one.
+TEST(write_gate, secrets_are_made_and_never_read) {
+    kube::fake_api here(kube::answers({{}, {}}));
+    here.run([](kube::fake_api& s, kube::client& c) -> awaitable<void> {
+        const target secret{&api::names::secret, "ns", "key"};
+        write_gate gate(c, [] { return time(10s); });
+        EXPECT_TRUE(co_await gate.apply(secret, body, ""));
+        EXPECT_TRUE(co_await gate.get(secret));
+        EXPECT_EQ(s.seen.size(), 2U);
+        EXPECT_EQ(s.seen[0].head.method, "POST");
+        EXPECT_EQ(s.seen[0].head.path, "/api/v1/namespaces/ns/secrets?fieldManager=trainer");
+        EXPECT_EQ(s.seen[0].body, body);
+        EXPECT_EQ(s.seen[1].head.method, "GET");
+        for (const auto& each : s.seen)
+            EXPECT_EQ(each.header("accept"), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");
+        EXPECT_EQ(gate.counts(watch::kind::secret).applied, 1U);
+    });
+}
+
 // Keeps the Lease of whoever wants it, until it falls silent; knows nothing else.
 struct lease_keeper {
     bool silent = false;
