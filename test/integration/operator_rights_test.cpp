@@ -72,7 +72,7 @@ class somebody {
     explicit somebody(std::string name) : name_(std::move(name)) {
         api::arena memory;
         const std::string text = read_text(test_variable("COTRAIN_TEST_KUBECONFIG"));
-        const api::editor document = api::editor::of(memory, *api::parse_yaml(memory, text));
+        api::editor document = api::editor::of(memory, *api::parse_yaml(memory, text));
         document.child("users").child(std::size_t{0}).child("user").set("as", name_);
         place_.write("kubeconfig", api::to_json(document));
     }
