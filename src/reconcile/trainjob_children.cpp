@@ -272,7 +272,10 @@ awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const run
     if (auto read = watch::decode_object(*answer, found); !read) co_return base::fail(read.error());
     all_.note(kind_of(type), *answer);
     if (is_file) all_.restore(kind_of(type), *answer);  // one of a reopened job: no event tells of it again
-    if (!found.controller.uid.is(a->job.meta.uid)) co_return runtime::foreign_child(type, wanted->name);
+    if (!found.controller.uid.is(a->job.meta.uid)) {
+        if (type.kind == names::secret.kind) a->pause = foreign_secret_pause;
+        co_return runtime::foreign_child(type, wanted->name);
+    }
     if (found.uid.is(meant)) co_return base::fail(std::move(why));  // refused for another reason
     a->outdated = true;
     co_return base::result<>{};

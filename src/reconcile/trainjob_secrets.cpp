@@ -9,8 +9,6 @@ namespace names = api::names;
 using watch::kind;
 
 constexpr int not_found = 404;
-// A Secret of a needed name that somebody else has: nobody tells when it goes.
-constexpr std::chrono::seconds foreign_pause{30};
 
 std::int64_t placed(const watch::object_body& of) {
     std::int64_t sum = 0;
@@ -68,7 +66,8 @@ awaitable<base::result<>> trainjob_reconciler::ask_for_secret(attempt* a, std::s
     all_.note(kind::secret, *answer);
     const auto* const found = all_.find(kind::secret, a->job.meta.ns, name);
     const auto memory = memories_.find(a->key);
-    if (found != nullptr && memory != memories_.end() && found->owner != memory->second.job) a->pause = foreign_pause;
+    if (found != nullptr && memory != memories_.end() && found->owner != memory->second.job)
+        a->pause = foreign_secret_pause;
     co_return base::result<>{};
 }
 

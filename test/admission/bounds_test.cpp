@@ -42,7 +42,7 @@ std::string train_job(std::string_view spec, std::string_view metadata = {}) {
 std::string review(std::string_view kind, std::string_view object, std::string_view before = {}) {
     std::string text = R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u","kind":)"
                        R"({"group":"trainer.kubeflow.org","version":"v1alpha1","kind":")";
-    text.append(kind).append(R"("},"name":"job","namespace":"ns","operation":")");
+    text.append(kind).append(R"("},"namespace":"ns","operation":")");
     text.append(before.empty() ? "CREATE" : "UPDATE").append(R"(","object":)").append(object);
     if (!before.empty()) text.append(R"(,"oldObject":)").append(before);
     return text.append("}}");
