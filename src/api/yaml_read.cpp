@@ -305,7 +305,7 @@ bool yaml_reader::apply_merges(const frame& f, std::size_t& values) {
         if (!good) return c_.wrong_at(place, "'<<' takes an object or a list of objects");
         const std::size_t before = builder_.mark();
         push_all(source);
-        for (std::size_t k = source.items().size(); k-- > 0;) push_all(source.at(k));  // the first of a list wins
+        for (std::size_t k = source.items().size(); k > 0; --k) push_all(source.at(k - 1));  // the first of a list wins
         const std::size_t pushed = builder_.mark() - before;
         values += pushed;
         if (!count(pushed)) return false;

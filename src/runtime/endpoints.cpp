@@ -31,8 +31,8 @@ std::uint64_t digits_below(std::uint64_t count) {
 }
 
 void put_number(char* out, std::uint64_t number, std::uint32_t digits) {
-    while (digits-- > 0) {
-        out[digits] = static_cast<char>('0' + number % 10);
+    for (; digits > 0; --digits) {
+        out[digits - 1] = static_cast<char>('0' + number % 10);
         number /= 10;
     }
 }

@@ -73,8 +73,8 @@ constexpr std::size_t edited_members_max = 32;
 
 template <class F>
 void remove_if(editor& target, const F& wrong) {
-    for (std::size_t i = target.size(); i-- > 0;) {
-        const std::string key{target.view().members()[i].key()};
+    for (std::size_t i = target.size(); i > 0; --i) {
+        const std::string key{target.view().members()[i - 1].key()};
         if (wrong(key)) target.remove(key);
     }
 }

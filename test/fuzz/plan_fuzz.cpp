@@ -54,6 +54,7 @@ void plan(std::string_view runtime_text, std::string_view job_text) {
     if (!compiled || !job) return;
     runtime::observed seen;
     seen.make_ssh_key = []() -> base::result<runtime::ssh_key> { return runtime::ssh_key{"private", "public"}; };
+    seen.make_curve_key = []() -> base::result<runtime::curve_key> { return runtime::curve_key{"open", "secret"}; };
     const auto objects = framework.new_objects(memory, *job, **compiled, seen);
     if (!objects) return;
     for (const runtime::object& each : *objects) check(each, *job);
