@@ -76,7 +76,37 @@ func (p *play) prepare() error {
 			return err
 		}
 	}
-	return space(p.admin, faultNamespace)
+	if err := space(p.admin, faultNamespace); err != nil {
+		return err
+	}
+	return p.collects()
+}
+
+// collects waits until the garbage collector knows the kinds that are new to it, for which it looks every half minute.
+func (p *play) collects() error {
+	job, err := p.admin.create(jobsIn(faultNamespace), trainJob("collected", "torch", ""))
+	if err != nil {
+		return err
+	}
+	for list, text := range map[string]string{configMapsIn(faultNamespace): `{"metadata":%s}`, jobSetsIn(faultNamespace): `{"apiVersion":"jobset.x-k8s.io/v1alpha2",
+"kind":"JobSet","metadata":%s,"spec":{"suspend":true,"replicatedJobs":[]}}`} {
+		owner := []object{{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "name": "collected", "uid": uidOf(job)}}
+		meta := encode(object{"name": "collected", "ownerReferences": owner})
+		if _, err := p.admin.create(list, fmt.Sprintf(text, meta)); err != nil {
+			return err
+		}
+	}
+	if err := p.admin.remove(jobsIn(faultNamespace) + "/collected"); err != nil {
+		return err
+	}
+	if !until(2*time.Minute, func() bool {
+		_, one := p.admin.get(configMapsIn(faultNamespace) + "/collected")
+		_, two := p.admin.get(jobSetsIn(faultNamespace) + "/collected")
+		return codeOf(one) == 404 && codeOf(two) == 404
+	}) {
+		return fmt.Errorf("the garbage collector does not work")
+	}
+	return nil
 }
 
 // cast starts operators, each as an account of its own and over a proxy of its own.
