@@ -149,9 +149,10 @@ awaitable<void> progress(operator_scene& s) {
     EXPECT_TRUE(
         co_await s.until(kinds::job_set, [](const std::string& all) { return all.contains(R"("name":"one")"); }));
     const auto told = co_await s.api->merge_patch(
-        kinds::job_set, {.ns = s.ns, .name = "one"}, "status",
+        kinds::job_set, {.ns = s.ns, .name = "one"},
         R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1,"failed":0,"ready":1,"succeeded":0,)"
-        R"("suspended":0}]}})");
+        R"("suspended":0}]}})",
+        {.sub_resource = "status"});
     EXPECT_TRUE(told) << (told ? "" : told.error().message);
     const std::string token = co_await web.token(s.ns, "pod", audience(s.ns, "one"), "one-node-0-0-abcde");
     EXPECT_TRUE(co_await s.until(kinds::train_job, [](const std::string& all) { return all.contains("jobsStatus"); }));
