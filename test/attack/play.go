@@ -56,6 +56,7 @@ func (g *group) runFaults(pattern *regexp.Regexp) error {
 			p.dismiss()
 		}
 	}
+	p.nothingLeft()
 	p.quiet(log, time.Since(begun))
 	fmt.Printf("all faults in %.0f s, seed %d\n", time.Since(begun).Seconds(), g.seed)
 	return err
@@ -213,8 +214,18 @@ func (p *play) restartEnded() (said []string, err error) {
 // right waits until the cluster is right; how long that took, and what is wrong in the end.
 func (p *play) right(within time.Duration) (time.Duration, string) {
 	begun, fault := time.Now(), ""
-	until(within, func() bool { fault = wrong(p.admin, faultNamespace); return fault == "" })
+	until(within, func() bool { fault = wrong(p.admin, faultNamespace, false); return fault == "" })
 	return time.Since(begun), fault
+}
+
+// nothingLeft: in the end nothing belongs to a TrainJob that is gone.
+func (p *play) nothingLeft() {
+	fault := ""
+	until(90*time.Second, func() bool { fault = wrong(p.admin, faultNamespace, true); return fault == "" })
+	if fault != "" {
+		fmt.Printf("      - FAIL: %s\n", fault)
+		p.failed = append(p.failed, "collected")
+	}
 }
 
 // churn makes three jobs, completes one that is there and deletes another.
