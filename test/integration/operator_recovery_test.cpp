@@ -75,7 +75,7 @@ awaitable<void> lose_connection(operator_scene& s) {
         co_await s.create_jobs(election ? "led" : "alone", 1, 2, torch_job);
         EXPECT_TRUE(co_await s.until_count(kinds::job_set, there + 2));
         std::printf("a dead connection cost %.1f s %s election\n", seconds_since(dead), election ? "with" : "without");
-        EXPECT_LT(seconds_since(dead), 10.5);
+        EXPECT_LT(seconds_since(dead), 11) << "9 s until it counts as dead, and the watches begin again";
         EXPECT_EQ(co_await child.stop(), 0);
         co_await relay.stop();
     }
@@ -95,6 +95,7 @@ awaitable<void> delete_lease(operator_scene& s) {
     EXPECT_TRUE(co_await s.child->said("the Lease is ours no more", 5s)) << s.child->log();
     EXPECT_LT(seconds_since(deleted), 0.5) << "a renewal would have told within two seconds";
     EXPECT_EQ(co_await s.child->ended(), 3);
+    s.child.reset();
 }
 
 TEST(operator_recovery, a_leader_whose_lease_is_deleted_stops_at_once) {
