@@ -39,7 +39,7 @@ constexpr std::size_t trace_bytes = 32;  // of a key's text, from its middle
 
 std::string_view middle(std::string_view text) { return text.substr(text.size() / 2, trace_bytes); }
 
-// How often one of them is in memory that can be written: heap, stack, data.
+// How often one of them is in memory that can be written, but for the stack: what is there the next calls overwrite.
 std::size_t count(const std::vector<trace>& all) {
     std::ifstream maps("/proc/self/maps");
     std::size_t found = 0;
@@ -47,7 +47,8 @@ std::size_t count(const std::vector<trace>& all) {
         std::uintptr_t from = 0;
         std::uintptr_t to = 0;
         char rights[5] = {};
-        if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, rights) != 3 || std::string_view(rights, 2) != "rw")
+        if (std::sscanf(line.c_str(), "%lx-%lx %4s", &from, &to, rights) != 3 || std::string_view(rights, 2) != "rw" ||
+            line.ends_with("[stack]"))
             continue;
         const auto* const begin = reinterpret_cast<const unsigned char*>(from);
         for (const unsigned char* p = begin; p + trace_bytes <= reinterpret_cast<const unsigned char*>(to); ++p)
