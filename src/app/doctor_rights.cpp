@@ -129,8 +129,13 @@ std::vector<right> operator_rights(const own_objects& own) {
         out.push_back({"create", "authorization.k8s.io", "subjectaccessreviews", {}, {}, false, scraped});
     }
     if (own.managed_certificates)
-        out.push_back(
-            {"get update", "", "secrets", {}, own.secret, true, "the operator cannot keep a certificate of its own"});
+        out.push_back({"get update watch",
+                       "",
+                       "secrets",
+                       {},
+                       own.secret,
+                       true,
+                       "the operator cannot keep a certificate of its own"});
     if (own.election.value_or(true)) {
         out.push_back({"create get update",
                        "coordination.k8s.io",

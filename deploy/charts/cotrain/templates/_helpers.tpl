@@ -193,7 +193,7 @@ subjects:
 - apiGroups: [""]
   resources: [secrets]
   resourceNames: [{{ include "cotrain.certificate" . }}]
-  verbs: [get, update]
+  verbs: [get, update, watch]
 - apiGroups: [""]
   resources: [configmaps]
   resourceNames: [{{ include "cotrain.certificate" . }}]
