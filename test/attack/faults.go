@@ -49,6 +49,7 @@ func faults() []fault {
 // patientFaults take longer than a Lease of the usual length would last.
 func patientFaults() []fault {
 	return []fault{
+		{"nothing for 20 s", 5 * time.Second, quiet},
 		{"API server stopped", 5 * time.Second, func(p *play) error { return p.server("stop apiserver", "start apiserver", 2*time.Second) }},
 		{"API server killed", 5 * time.Second, func(p *play) error { return p.server("kill apiserver", "start apiserver", 2*time.Second) }},
 		{"API server frozen", 10 * time.Second, func(p *play) error { return p.server("pause apiserver", "cont apiserver", 5*time.Second) }},
@@ -434,4 +435,20 @@ func randomFaults(p *play) error {
 	}
 	fmt.Printf("      %s\n", strings.Join(done, ", "))
 	return p.revive()
+}
+
+// quiet: what is missing and not needed, as Volcano's definition, is not asked for all the time.
+func quiet(p *play) error {
+	const polls = 2
+	log, asked := newAudit(), 0
+	time.Sleep(20 * time.Second)
+	for _, e := range log.read() {
+		if e.byOperator() && strings.Contains(e.URI, "scheduling.volcano.sh") {
+			asked++
+		}
+	}
+	if asked > polls {
+		return fmt.Errorf("%d requests for a definition that is not there", asked)
+	}
+	return nil
 }

@@ -35,7 +35,6 @@ func (g *group) runFaults(pattern *regexp.Regexp) error {
 	}
 	steady := watchTerminal(g.admin, faultNamespace)
 	defer steady.stop()
-	log := newAudit()
 	casts := []struct {
 		elections map[string]string
 		list      []fault
@@ -57,7 +56,6 @@ func (g *group) runFaults(pattern *regexp.Regexp) error {
 		}
 	}
 	p.nothingLeft()
-	p.quiet(log, time.Since(begun))
 	fmt.Printf("all faults in %.0f s, seed %d\n", time.Since(begun).Seconds(), g.seed)
 	return err
 }
@@ -253,21 +251,4 @@ func (p *play) complete(name string) {
 func (p *play) delete(name string) {
 	p.gone[name] = true
 	_ = insist(30*time.Second, func() error { return p.admin.remove(jobsIn(faultNamespace) + "/" + name) })
-}
-
-// quiet: what is missing and not needed is not asked for all the time.
-func (p *play) quiet(log *audit, lasted time.Duration) {
-	polls := 0
-	for _, e := range log.read() {
-		if e.byOperator() && strings.Contains(e.URI, "scheduling.volcano.sh") {
-			polls++
-		}
-	}
-	// Once at each start and each time that everything is read anew, and every few minutes.
-	const most = 60
-	fmt.Printf("%d requests for a definition that is not there, in %.0f s\n", polls, lasted.Seconds())
-	if polls > most {
-		fmt.Printf("      - FAIL: at most %d\n", most)
-		p.failed = append(p.failed, "quiet")
-	}
 }
