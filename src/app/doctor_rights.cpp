@@ -40,7 +40,7 @@ constexpr std::array rights{
     right{"create list patch watch", "scheduling.volcano.sh", "podgroups"},
     right{"delete", "scheduling.volcano.sh", "podgroups", {}, {}, false, stays},
     right{"create get list patch watch", "", "configmaps"},
-    right{"create get", "", "secrets", {}, {}, false, "MPI and Flux jobs do not start"},
+    right{"create get patch", "", "secrets", {}, {}, false, "MPI and Flux jobs do not start"},
     right{"list watch", "", "limitranges"},
     right{"list watch", "node.k8s.io", "runtimeclasses"},
     right{"list watch",

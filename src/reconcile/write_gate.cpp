@@ -121,18 +121,12 @@ awaitable<base::result<std::string>> write_gate::get(target at) {
 awaitable<base::result<std::string>> write_gate::apply(target at, std::string body, std::string uid) {
     const auto permit = may_write_();
     if (!permit) co_return closed();
-    if (!is_secret(*at.type)) body = with_precondition(yaml_safe(std::move(body)), uid);
+    body = with_precondition(yaml_safe(std::move(body)), uid);
     if (body.empty()) co_return base::fail(base::errc::internal, "an object without metadata is not applied");
     const write_mark mark(under_way_);
-    const kube::resource of = resource_of(*at.type);
-    const kube::write_options how{.field_manager = api::names::field_manager, .with = within(*permit)};
-    base::result<kube::reply> answer;
-    if (is_secret(*at.type)) {
-        answer = co_await api_.create(of, at.ns, std::move(body), how);
-    } else {
-        const bool force = !uid.empty();
-        answer = co_await api_.apply(of, {.ns = at.ns, .name = at.name}, std::move(body), force, how);
-    }
+    const bool force = !uid.empty();
+    auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, std::move(body), force,
+                                      {.field_manager = api::names::field_manager, .with = within(*permit)});
     apply_counts& counts = counts_[static_cast<std::size_t>(kind_of(*at.type))];
     if (answer) {
         ++counts.applied;

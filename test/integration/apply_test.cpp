@@ -58,7 +58,7 @@ struct scene {
             if (co_await self->api->list(resource_of(custom), "", {.limit = 1})) break;
         EXPECT_TRUE(co_await self->api->create(
             namespaces, "", R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + self->ns + "\"}}"));
-        for (const auto* type : {&api::names::config_map, &custom}) {  // Secrets are made, never applied
+        for (const auto* type : {&api::names::config_map, &custom}) {  // answers about Secrets are metadata alone
             self->type = type;
             co_await body(*self);
         }

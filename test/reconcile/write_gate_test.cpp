@@ -129,7 +129,7 @@ TEST(write_gate, an_apply_says_which_object_it_means) {
     });
 }
 
-// Made by POST, which touches none that is there; and no answer brings back what is in one.
+// Made where none is there, and never changed; and no answer brings back what is in one.
 TEST(write_gate, secrets_are_made_and_never_read) {
     kube::fake_api here(kube::answers({{}, {}}));
     here.run([](kube::fake_api& s, kube::client& c) -> awaitable<void> {
@@ -138,9 +138,9 @@ TEST(write_gate, secrets_are_made_and_never_read) {
         EXPECT_TRUE(co_await gate.apply(secret, body, ""));
         EXPECT_TRUE(co_await gate.get(secret));
         EXPECT_EQ(s.seen.size(), 2U);
-        EXPECT_EQ(s.seen[0].head.method, "POST");
-        EXPECT_EQ(s.seen[0].head.path, "/api/v1/namespaces/ns/secrets?fieldManager=trainer");
-        EXPECT_EQ(s.seen[0].body, body);
+        EXPECT_EQ(s.seen[0].head.method, "PATCH");
+        EXPECT_EQ(s.seen[0].head.path, "/api/v1/namespaces/ns/secrets/key?fieldManager=trainer");
+        EXPECT_TRUE(s.seen[0].body.contains(R"("resourceVersion":"1")")) << s.seen[0].body;
         EXPECT_EQ(s.seen[1].head.method, "GET");
         for (const auto& each : s.seen)
             EXPECT_EQ(each.header("accept"), "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1");

@@ -96,10 +96,10 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   verbs: [create, get, list, patch, watch]
 {{- if .Values.rbac.secrets }}
 # MPI and Flux jobs have one, which is made once and asked for by its name. The operator asks for metadata alone, but
-# whoever has its token may read every Secret whose name he knows: no right is narrower.
+# whoever has its token may read and change every Secret whose name he knows: no right is narrower.
 - apiGroups: [""]
   resources: [secrets]
-  verbs: [create, get]
+  verbs: [create, get, patch]
 {{- end }}
 # What changes the resources that Pods ask for.
 - apiGroups: [""]
