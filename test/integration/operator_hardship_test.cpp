@@ -190,7 +190,7 @@ awaitable<void> stop_while_writing(asio::io_context* loop, playground_child* clu
     EXPECT_NE(
         run_shell(*cluster, "kubectl get lease trainer.kubeflow.org -o jsonpath='<{.spec.holderIdentity}>'").output,
         "<>");
-    EXPECT_TRUE(child.log().contains("the Lease is not given back")) << child.log();
+    EXPECT_TRUE(child.log().contains("the Lease is not released")) << child.log();
 }
 
 TEST(operator_hardship, a_stop_does_not_wait_for_writes_that_hang_but_lets_the_lease_run_out) {

@@ -164,7 +164,7 @@ TEST(operator_rights, a_role_in_a_namespace_is_enough) {
             EXPECT_TRUE(each.ends_with(" clustertrainingruntimes") || each.ends_with(" runtimeclasses") ||
                         each.ends_with(" priorityclasses"))
                 << each;
-        EXPECT_EQ(seen.of_secrets, (std::set<std::string>{"create", "get"}));
+        EXPECT_EQ(seen.of_secrets, (std::set<std::string>{"get", "patch"}));
     });
 }
 
@@ -180,7 +180,7 @@ TEST(operator_rights, the_shipped_cluster_role_is_enough) {
         s.child.reset();
         const requests seen = made_by(log, shipped, s.ns);
         EXPECT_THAT(seen.refused, IsEmpty());
-        EXPECT_EQ(seen.of_secrets, (std::set<std::string>{"create", "get"}));
+        EXPECT_EQ(seen.of_secrets, (std::set<std::string>{"get", "patch"}));
         co_await shipped.revoke(s);
     });
 }
