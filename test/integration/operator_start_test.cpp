@@ -34,7 +34,7 @@ awaitable<void> wait_for_definitions(asio::io_context* loop, const side_plane* p
     operator_child child(*loop,
                          std::string(config) + "leaderElection: {leaderElect: true, resourceNamespace: default}\n",
                          plane->kubeconfig());
-    EXPECT_TRUE(co_await child.said("waiting for a definition"));
+    EXPECT_TRUE(co_await child.said("waiting for a CRD that is not installed"));
     EXPECT_TRUE(co_await child.said("jobsets.jobset.x-k8s.io"));
     EXPECT_TRUE(co_await child.said("jobset.sigs.k8s.io/docs/installation"));
     EXPECT_TRUE(co_await child.said("trainjobs.trainer.kubeflow.org"));
