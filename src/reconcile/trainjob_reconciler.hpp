@@ -46,7 +46,8 @@ struct trainjob_counts {
 // Decides from the stores alone and sends only what is not so. GETs are rare: a snapshot once per version, when a plan
 // needs it; a finished job that somebody edited, or whose time is up; what a Complete job had whose conditions somebody
 // took away; a job in deletion, or one that lost a child, before a child is made for it; a job whose spec is too large
-// to be kept; a job that somebody else has just written to; a Secret, as metadata, where Pods are to start that mount it.
+// to be kept; a job that somebody else has just written to; a Secret, as metadata, where Pods are to start that mount
+// it.
 class trainjob_reconciler {
    public:
     using compiled = runtime_cache::compiled;

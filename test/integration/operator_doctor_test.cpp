@@ -100,8 +100,10 @@ void install(const patient& p) {
 awaitable<void> run_operator(asio::io_context* loop, const patient* p) {
     operator_child child(*loop, config, p->kubeconfig());
     EXPECT_TRUE(co_await child.said("\"leading\"")) << child.log();
-    EXPECT_TRUE(co_await child.said(R"(injected into the webhook configuration","configuration":"validator)")) << child.log();
-    EXPECT_TRUE(co_await child.said(R"(injected into the webhook configuration","configuration":"defaulter)")) << child.log();
+    EXPECT_TRUE(co_await child.said(R"(injected into the webhook configuration","configuration":"validator)"))
+        << child.log();
+    EXPECT_TRUE(co_await child.said(R"(injected into the webhook configuration","configuration":"defaulter)"))
+        << child.log();
     p->apply_text(endpoints);
     const outcome well = p->examine();
     EXPECT_EQ(well.code, 0) << well.out;

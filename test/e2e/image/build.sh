@@ -18,7 +18,7 @@ archive() {
 
 pause() {
   mkdir -p "$work/pause"
-  gcc-14 -Os -static -s -o "$work/pause/pause" "$here/pause.c"
+  clang-19 -fuse-ld=lld -Os -static -s -o "$work/pause/pause" "$here/pause.c"
   tar -C "$work/pause" --owner=0 --group=0 -cf "$dir/pause.layer" .
   archive pause cotrain.test/pause:1 '{"Entrypoint":["/pause"]}'
 }
