@@ -7,7 +7,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
 . "$here/oci.sh"
-. "$here/../../../tools/dev/setup.sh"
+. "$here/../../../tools/dev/libraries.sh"
 say() { printf 'test/e2e/image: %s\n' "$*" >&2; }
 
 # archive NAME REFERENCE CONFIG: image NAME of the layer NAME.layer
