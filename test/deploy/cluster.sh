@@ -51,7 +51,7 @@ check_rights() {
   must 'the operator may read its certificate' can get secret/kubeflow-trainer-webhook-cert -n $namespace --as $operator
   must 'the operator may renew its Lease' can update lease/trainer.kubeflow.org -n $namespace --as $operator
   must 'the operator may ask for a Secret of a job' can get secret/job-mpi-ssh-auth -n team --as $operator
-  for verb in list watch patch update delete; do
+  for verb in list watch update delete; do
     must_not "others' secrets: $verb" can $verb secrets -n team --as $operator
   done
   must_not "others' webhooks" can update mutatingwebhookconfiguration/other --as $operator
