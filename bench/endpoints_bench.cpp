@@ -80,7 +80,7 @@ void hostfile_into_fresh_memory(benchmark::State& state) {
 void memcpy_of_hostfile_into_fresh_memory(benchmark::State& state) {
     const endpoints hosts = hosts_of(state.range(0));
     std::string source;
-    hosts.append_lines(source, suffix);
+    (void)hosts.append_lines(source, suffix, SIZE_MAX);
     const account counts(state);
     for (auto _ : state) {
         const auto file = std::make_unique_for_overwrite<char[]>(source.size());

@@ -54,7 +54,7 @@ struct trainjob_reconciler::attempt {
 };
 
 // Until a Secret of a needed name that somebody else has is looked at again: nobody tells when it goes.
-inline constexpr std::chrono::seconds foreign_secret_pause{30};
+inline constexpr std::chrono::seconds foreign_secret_pause{10};
 
 // A child that a runtime asks for, by what is added to the job's name.
 struct needed_child {

@@ -271,8 +271,11 @@ awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const run
     watch::object_view found;
     if (auto read = watch::decode_object(*answer, found); !read) co_return base::fail(read.error());
     all_.note(kind_of(type), *answer);
-    if (is_file) all_.restore(kind_of(type), *answer);  // one of a reopened job: no event tells of it again
-    if (!found.controller.uid.is(a->job.meta.uid)) {
+    const bool is_ours = found.controller.uid.is(a->job.meta.uid);
+    // One of a reopened job, or a Secret: no event tells of it again. Of another's ConfigMap the watch tells: its
+    // deletion may have been heard before this answer.
+    if (is_file && (is_ours || type.kind == names::secret.kind)) all_.restore(kind_of(type), *answer);
+    if (!is_ours) {
         if (type.kind == names::secret.kind) a->pause = foreign_secret_pause;
         co_return runtime::foreign_child(type, wanted->name);
     }

@@ -190,7 +190,7 @@ check_namespaced() {
 check_swap() {
   local theirs="$work/reference" selector
   local upgrade=("$helm" upgrade kubeflow-trainer --no-hooks)
-  kube delete -f deploy/crds --wait >/dev/null
+  kube delete -f deploy/crds --wait --ignore-not-found >/dev/null
   must 'the reference is installed' "$helm" install kubeflow-trainer "$theirs" --no-hooks --set runtimes.defaultEnabled=true
   selector=$(operator_selector)
   must_refuse 'an upgrade that loses JobSet' 'would remove Deployment jobset-controller' "${upgrade[@]}" $chart --reset-then-reuse-values
