@@ -109,7 +109,7 @@ TEST(operator_load, a_job_of_five_thousand_nodes_is_four_requests_and_its_pod_gr
         EXPECT_EQ(count_of(maps, "slots=8\\n"), 5000);
         EXPECT_TRUE(maps.contains("large-0-node-0-4999.large-0 slots=8"));
         const std::map<std::string, int> expected{
-            {"patch configmaps", 2}, {"create secrets", 1}, {"patch podgroups", 1}, {"patch jobsets", 1}};
+            {"patch configmaps", 2}, {"patch secrets", 1}, {"patch podgroups", 1}, {"patch jobsets", 1}};
         EXPECT_EQ(tally(audit, s.ns), expected);
     });
 }

@@ -26,7 +26,7 @@ git clone -q --no-hardlinks . "$root/cotrain"
 git diff HEAD --binary | (cd "$root/cotrain" && git apply --allow-empty)  # as it is now, committed or not
 cp /etc/resolv.conf /etc/hosts "$root/etc/"
 installed() { dpkg-query --admindir="$root/var/lib/dpkg" -W -f '${Package} ${Version}\n'; }
-apt_sources() { cat "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/etc/apt/preferences.d/* "$root/etc/os-release" 2>/dev/null; }
+apt_sources() { cat "$root"/etc/apt/sources.list "$root"/etc/apt/sources.list.d/* "$root"/etc/apt/preferences.d/* "$root/etc/os-release" 2>/dev/null || :; }
 installed >"$work/before"
 apt_sources >"$work/sources"
 mkdir -p "$root/ccache" "$(ccache -k cache_dir)"
