@@ -213,7 +213,7 @@ TEST(operator_rights, without_secrets_torch_jobs_run_and_mpi_jobs_say_why_they_d
         co_await s.create_jobs("mpi-", 0, 1, mpi_job);
         EXPECT_TRUE(co_await s.until_count(kinds::job_set, 1));
         EXPECT_TRUE(co_await s.until(kinds::train_job, [](const std::string& all) {
-            return all.contains("ResourcesReady") && all.contains("cannot patch resource \\\"secrets\\\"");
+            return all.contains("ResourcesReady") && all.contains("resource \\\"secrets\\\"");
         }));
         EXPECT_EQ(co_await s.count(kinds::job_set), 1);
         EXPECT_EQ(co_await s.child->stop(), 0);
