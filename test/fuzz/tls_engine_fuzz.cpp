@@ -87,6 +87,7 @@ void tamper(std::string_view noise, std::size_t piece, unsigned flight, std::siz
 }
 
 void check_pem(std::string_view bytes) {
+    if (bytes.empty()) return;  // stands for the system's authorities, which are not a stranger's
     fuzz::at_two_sizes(bytes, [](std::string_view pem) {
         fuzz::within_budget("PEM", pem.size(), [&] { (void)tls::context::for_client({.ca_pem = std::string(pem)}); });
     });
