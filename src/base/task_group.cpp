@@ -38,11 +38,11 @@ task_group::~task_group() { assert(tasks_.empty() && "a task group must be joine
 void task_group::spawn(std::string_view name, awaitable<void> task) {
     auto it = tasks_.emplace(tasks_.end(), name);
     asio::co_spawn(executor_, std::move(task),
-                   asio::bind_cancellation_slot(
-                       it->stop.slot(), [this, it](std::exception_ptr error) { finished(it, std::move(error)); }));
+                   asio::bind_cancellation_slot(it->stop.slot(),
+                                                [this, it](const std::exception_ptr& error) { finished(it, error); }));
 }
 
-void task_group::finished(std::list<entry>::iterator task, std::exception_ptr error) {
+void task_group::finished(std::list<entry>::iterator task, const std::exception_ptr& error) {
     task->done = true;
     if (!cancelling_) forget(task);
     if (error && !is_cancellation(error)) std::rethrow_exception(error);

@@ -36,7 +36,7 @@ class task_group {
 
    private:
     struct entry;
-    void finished(std::list<entry>::iterator task, std::exception_ptr error);
+    void finished(std::list<entry>::iterator task, const std::exception_ptr& error);
     void forget(std::list<entry>::iterator task);
 
     asio::any_io_executor executor_;
