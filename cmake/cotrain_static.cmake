@@ -10,7 +10,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # A program that can be loaded anywhere has 50,000 addresses to correct when it starts: packed, they take a tenth.
   # Functions whose address nobody compares are kept once where they are the same; the linker warns that it leaves
   # Debian's objects alone.
-  add_link_options(-Wl,--pack-dyn-relocs=relr -Wl,--icf=safe -Wl,--no-warnings)
+  add_link_options(-Wl,--pack-dyn-relocs=relr -Wl,--icf=safe -Wl,--no-warnings -Wl,-mllvm,-import-instr-limit=5)
 endif()
 # fmt's only use of std::locale, which would bring half a megabyte of facets along.
 add_compile_definitions(FMT_STATIC_THOUSANDS_SEPARATOR=',')
@@ -21,7 +21,7 @@ function(cotrain_favour_size)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     set(small -Oz)
   endif()
-  foreach(room kube admission serve sim app)
+  foreach(room kube admission serve sim app net watch reconcile plugins runtime)
     if(TARGET cotrain_${room})
       target_compile_options(cotrain_${room} PRIVATE ${small})
     endif()

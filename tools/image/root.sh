@@ -85,7 +85,7 @@ build_openssl() {
   # A date of its own, so that the same options give the same bytes.
   export SOURCE_DATE_EPOCH=1767225600 CCACHE_DISABLE=1
   quietly "$work/log" ./Configure "$target" --prefix=/usr --openssldir=/etc/ssl --libdir="lib/$processor-linux-gnu" "${options[@]}" \
-    "CC=$compiler" AR=llvm-ar-19 RANLIB=llvm-ranlib-19 "CFLAGS=-Os $flags"
+    "CC=$compiler" AR=llvm-ar-19 RANLIB=llvm-ranlib-19 "CFLAGS=-Oz $flags"
   quietly "$work/log" make -j "$jobs" build_generated
   # What is made for AVX-512 is 0.7 MiB that a control plane never feels; for an assembler that is too old to know
   # AVX-512 the generators leave it out.
