@@ -227,7 +227,7 @@ TEST_F(validator, the_word_for_processes_is_as_immutable_as_the_trainer) {
 // Differences 11 and 16, and what they leave alone.
 TEST_F(validator, added_rules_judge_what_is_new) {
     constexpr std::string_view bad =
-        "trainer: {numNodes: 0}, runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: "
+        "trainer: {numNodes: -1}, runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: "
         "{template: {spec: {replicatedJobs: [{name: gone}]}}}}]";
     const auto r = create(job(bad));
     EXPECT_EQ(r.fields, (std::vector<std::string>{"spec.runtimePatches", "spec.trainer.numNodes"}));
