@@ -335,6 +335,32 @@ TEST_F(queued, the_runtimes_number_scales_nodes_here_and_launchers_there) {
     EXPECT_TRUE(text.contains(R"(job "node" as 1 pod, not 3)")) << text;
 }
 
+constexpr std::string_view six_workers = R"(
+      replicatedJobs:
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
+      - name: node
+        replicas: 2
+        template: {spec: {parallelism: 3, template: {spec: {containers: [{name: node, image: i}]}}}}
+      - {name: idle, template: {spec: {parallelism: 0, template: {spec: {containers: [{name: c, image: i}]}}}}}
+)";
+
+TEST_F(queued, counts_that_are_the_references_get_no_warning) {
+    EXPECT_EQ(warning("mlPolicy: {numNodes: 1, mpi: {}}", six_workers, ""), "");
+    EXPECT_EQ(warning("mlPolicy: {mpi: {runLauncherAsNode: true}}", six_workers, "trainer: {numNodes: 0}"), "");
+    EXPECT_EQ(warning("mlPolicy: {numNodes: 0, torch: {}}", one_job, ""), "");
+    EXPECT_EQ(warning("mlPolicy: {torch: {}}", one_job, "trainer: {numNodes: 0}"), "");
+    EXPECT_EQ(warning("mlPolicy: {torch: {}}", unlabelled, ""), "");
+}
+
+TEST_F(queued, replicas_count) {
+    const std::string text = warning("mlPolicy: {numNodes: 2, mpi: {}}", six_workers, "");
+    EXPECT_TRUE(text.contains(R"(job "node" as 6 pods, not 4)")) << text;
+    EXPECT_FALSE(text.contains("idle")) << text;
+}
+
 TEST_F(queued, resources_over_a_runtime_without_policy_are_not_seen_by_kueue) {
     const std::string text =
         warning("podGroupPolicy: {coscheduling: {}}", one_job, "trainer: {resourcesPerNode: {limits: {cpu: 1}}}");
