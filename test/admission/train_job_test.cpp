@@ -79,6 +79,7 @@ TEST_F(validator, a_new_job_needs_its_runtime_and_nothing_else) {
     EXPECT_EQ(r.uid, "r-1");
     EXPECT_EQ(r.fields, std::vector<std::string>{"spec.runtimeRef"});
     EXPECT_TRUE(r.message.contains("\"rt\" not found")) << r.message;
+    EXPECT_EQ(create(job("", "", "kind: ClusterTrainingRuntime")).fields, r.fields) << "difference 35";
 }
 
 TEST_F(validator, a_runtime_of_a_kind_nobody_serves_is_named) {
