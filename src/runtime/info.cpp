@@ -81,8 +81,11 @@ void info::list_pod_sets() {
 // What the labels and the runtime's numNodes make of the template's counts.
 void info::count_nodes() {
     const std::int32_t nodes = ml() == nullptr ? 1 : std::max(ml()->num_nodes.value_or(1), 1);
+    const bool mpi = ml() != nullptr && ml()->mpi;
+    pod_set* const launcher = mpi ? find(names::launcher) : nullptr;
+    pod_set* const node = find(names::node);
     // The earlier dialect has no labels: replicas stay, and so does the count unless numNodes says otherwise.
-    pod_set* const unlabelled = trainer() == nullptr ? find(names::node) : nullptr;
+    const bool unlabelled = trainer() == nullptr && node != nullptr;
     for (auto& set : pod_sets_) {
         if (set.ancestor == names::ancestor_trainer || set.ancestor == names::ancestor_dataset ||
             set.ancestor == names::ancestor_model) {
@@ -90,17 +93,16 @@ void info::count_nodes() {
         }
         if (set.ancestor == names::ancestor_trainer && ml() != nullptr) set.count = nodes;
     }
-    if (ml() != nullptr && ml()->mpi) {  // contract, difference 18
-        pod_set* const launcher = find(names::launcher);
-        pod_set* const node = find(names::node);
+    if (mpi) {  // contract, difference 18
         if (launcher != nullptr) launcher->count = launcher->replicas = 1;
         if (node != nullptr && node->ancestor != names::ancestor_trainer && nodes > 1) {
             node->count = ml()->mpi->run_launcher_as_node ? nodes - 1 : nodes;
         }
-    } else if (unlabelled != nullptr && ml() != nullptr && ml()->num_nodes) {
-        unlabelled->count = nodes;
+    } else if (unlabelled && ml() != nullptr && ml()->num_nodes) {
+        node->count = nodes;
     }
-    if (unlabelled != nullptr) unlabelled->ancestor = names::ancestor_trainer;
+    // MPI's nodes run sshd: the job's command is for the launcher.
+    if (unlabelled) (launcher != nullptr ? launcher : node)->ancestor = names::ancestor_trainer;
 }
 
 // resourcesPerNode goes where the training happens: to the trainer, and to MPI's nodes when the launcher is one.

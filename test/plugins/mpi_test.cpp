@@ -95,6 +95,19 @@ TEST(mpi, keeps_the_nodes_parallelism_unless_a_number_scales_them) {
     EXPECT_EQ(hosts("{numNodes: 4, mpi: {runLauncherAsNode: true}}", "{numNodes: 0}"), 2);
 }
 
+TEST(mpi, runs_the_jobs_command_in_a_launcher_without_label) {  // difference 27
+    plan p(runtime_text("mlPolicy: {mpi: {}}", R"(
+      replicatedJobs:
+      - name: launcher
+        template: {spec: {template: {spec: {containers: [{name: node, image: i, command: [mpirun]}]}}}}
+      - name: node
+        template: {spec: {template: {spec: {containers: [{name: node, image: i, command: [sshd]}]}}}}
+)"),
+           job_text("trainer: {command: [mpirun, train.py]}"));
+    EXPECT_EQ(p.container("launcher").get("command").size(), 2U);
+    EXPECT_EQ(p.container("node").get("command").at(0).as_string(), "sshd");
+}
+
 TEST(mpi, lists_all_replicas) {
     plan p(runtime_text("mlPolicy: {mpi: {}}", R"(
       network: {subdomain: mesh}
