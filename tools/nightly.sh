@@ -16,6 +16,7 @@ stage 'gcc: the program, and every header alone' tools/dev/gcc.sh
 stage 'the image on both architectures, built twice' ./dev image all --check
 stage 'the demo on a bare Debian 12' test/setup/bare.sh --demo
 stage 'faults around the running operator' test/attack/run.sh faults
+stage 'random plans against the reference' test/reference/run.sh
 stage 'long variants of tests' env COTRAIN_TEST_FULL=1 ./dev test
 stage 'fuzz with new seeds' ./dev fuzz --nightly "${1:-600}"
 printf '\n%s stages failed\n' ${#failed[@]}

@@ -13,21 +13,30 @@ namespace {
 using api::ref;
 namespace names = api::names;
 
-bool is_labelled_trainer(ref replicated_job) {
-    return replicated_job.get({"template", "metadata", "labels", names::ancestor_label}).as_string() ==
-           names::ancestor_trainer;
+std::string_view label_of(ref replicated_job) {
+    return replicated_job.get({"template", "metadata", "labels", names::ancestor_label}).as_string();
 }
 
-// Only the label makes a trainer; MPI scales its nodes by the job's number alone, and its launcher by the runtime's.
-std::int64_t counted_by_kueue(ref replicated_job, const api::ml_policy* ml, const api::train_job& job) {
-    const bool trainer = is_labelled_trainer(replicated_job);
-    std::int64_t count = replicated_job.get({"template", "spec", "parallelism"}).as_int(1);
-    if (trainer && ml != nullptr) count = ml->num_nodes.value_or(1);
-    if (!job.spec.trainer || !job.spec.trainer->num_nodes) return count;
+std::int64_t number_of(ref count) { return std::clamp<std::int64_t>(count.as_int(1), 1, INT32_MAX); }
+
+// Pods of one replica. Only the label makes a trainer, of which the job's number counts the first; MPI counts its nodes
+// by the job's number alone, and its launcher by the runtime's.
+std::int64_t pods_of_replica(ref replicated_job, bool counted, const api::ml_policy* ml, const api::train_job& job) {
+    std::int64_t count = number_of(replicated_job.get({"template", "spec", "parallelism"}));
+    if (label_of(replicated_job) == names::ancestor_trainer && ml != nullptr)
+        count = std::max(ml->num_nodes.value_or(1), 1);
+    if (!counted || !job.spec.trainer || !job.spec.trainer->num_nodes) return count;
     const std::int64_t wanted = *job.spec.trainer->num_nodes;
-    if (ml == nullptr || !ml->mpi) return trainer ? wanted : count;
-    if (replicated_job.get("name").as_string() != names::node) return count;
-    return ml->mpi->run_launcher_as_node ? std::max<std::int64_t>(wanted - 1, 1) : wanted;
+    const bool less_one = ml != nullptr && ml->mpi && ml->mpi->run_launcher_as_node;
+    return less_one ? std::max<std::int64_t>(wanted - 1, 1) : wanted;
+}
+
+// Jobs with a role are one replica each.
+std::int64_t replicas_of(ref replicated_job) {
+    const auto label = label_of(replicated_job);
+    const bool role =
+        label == names::ancestor_trainer || label == names::ancestor_dataset || label == names::ancestor_model;
+    return role ? 1 : number_of(replicated_job.get("replicas"));
 }
 
 void append_difference(std::string& out, std::string_view job, std::int64_t theirs, std::int64_t ours) {
@@ -45,12 +54,16 @@ std::optional<std::string> kueue_warning(api::arena& memory, const plugins::buil
     if (!info) return std::nullopt;  // a fault, and told elsewhere
     std::string differences;
     const ref jobs = info->spec().get("replicatedJobs");
+    const bool mpi = info->ml() != nullptr && info->ml()->mpi;
     bool labelled = false;
     for (const auto& set : info->pod_sets()) {
         const ref replicated_job = jobs.at(set.index);
-        labelled = labelled || is_labelled_trainer(replicated_job);
-        const std::int64_t theirs = counted_by_kueue(replicated_job, info->ml(), job);
-        if (theirs != set.count) append_difference(differences, set.name, theirs, set.count);
+        const bool trainer = label_of(replicated_job) == names::ancestor_trainer;
+        const bool counted = mpi ? set.name == names::node : trainer && !labelled;
+        labelled = labelled || trainer;
+        const std::int64_t theirs =
+            replicas_of(replicated_job) * pods_of_replica(replicated_job, counted, info->ml(), job);
+        if (theirs != set.pods()) append_difference(differences, set.name, theirs, set.pods());
     }
     const bool lays_resources = job.spec.trainer && !job.spec.trainer->resources_per_node.empty();
     if (lays_resources && info->trainer() != nullptr && (info->ml() == nullptr || !labelled)) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -43,6 +44,20 @@ void check_roles(ref jobs, runtime::verdict& out) {
                 path + ".template.spec.template.spec.containers", containers,
                 "must have a container named " + std::string(wanted) + ": the job is labelled " + std::string(role));
         }
+    }
+}
+
+// Nodes are none or more, processes on each one or more (contract, difference 16).
+void check_counts(const api::ml_policy& ml, runtime::verdict& out) {
+    const auto check = [&](const std::string& path, std::optional<std::int32_t> number, std::int32_t least) {
+        if (!number || *number >= least) return;
+        out.invalid("spec.mlPolicy." + path, *number, "must be greater than or equal to " + std::to_string(least));
+    };
+    check("numNodes", ml.num_nodes, 0);
+    if (ml.mpi) check("mpi.numProcPerNode", ml.mpi->num_proc_per_node, 1);
+    if (ml.flux) check("flux.numProcPerNode", ml.flux->num_proc_per_node, 1);
+    if (ml.torch && ml.torch->num_proc_per_node.is_number()) {
+        check("torch.numProcPerNode", ml.torch->num_proc_per_node.count, 1);
     }
 }
 
@@ -109,6 +124,7 @@ runtime::verdict judge_runtime(const api::training_runtime& runtime, ref before)
         check_names(runtime.template_spec, out);
         check_pods(runtime, out);
     }
+    if (runtime.ml && changed(document, before, {"spec", "mlPolicy"})) check_counts(*runtime.ml, out);
     const bool both = runtime.pod_groups && runtime.pod_groups->coscheduling && runtime.pod_groups->volcano;
     if (both && changed(document, before, {"spec", "podGroupPolicy"})) {
         out.invalid("spec.podGroupPolicy", document.get({"spec", "podGroupPolicy"}),

@@ -68,6 +68,7 @@ inline constexpr std::string_view webhook_validation_label = "trainer.kubeflow.o
 inline constexpr std::string_view num_proc_annotation = "trainer.kubeflow.org/num-proc-per-node";
 inline constexpr std::string_view completion_index_field =
     "metadata.annotations['batch.kubernetes.io/job-completion-index']";
+inline constexpr std::string_view job_index_field = "metadata.annotations['jobset.sigs.k8s.io/job-index']";
 inline constexpr std::string_view coscheduling_pod_label = "scheduling.x-k8s.io/pod-group";
 inline constexpr std::string_view volcano_queue_annotation = "scheduling.volcano.sh/queue-name";
 inline constexpr std::string_view volcano_group_annotation = "scheduling.k8s.io/group-name";

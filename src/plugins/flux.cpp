@@ -60,12 +60,13 @@ flux_settings settings_of(runtime::info& i, const api::train_job& job, const api
     const runtime::container c = i.trainer_container();
     flux_settings s;
     s.main_host = i.master_host();
-    s.host_prefix = s.main_host.substr(0, s.main_host.size() - 1);
+    s.host_prefix = s.main_host.substr(0, s.main_host.size() - std::string_view("0-0").size());
     s.domain = std::string(i.subdomain()) + "." + std::string(job.meta.ns) + ".svc.cluster.local";
     s.view_image = setting(c, job, "FLUX_VIEW_IMAGE", "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy");
     s.network_device = setting(c, job, "FLUX_NETWORK_DEVICE", "eth0");
     s.queue_policy = setting(c, job, "FLUX_QUEUE_POLICY", "fcfs");
-    s.nodes = i.trainer()->count;
+    s.replicas = i.trainer()->replicas;
+    s.nodes = i.nodes();
     s.tasks_per_node = policy.num_proc_per_node.value_or(1);
     const api::process_count wanted = runtime::wanted_processes(job);
     const ref resources = i.trainer_resources();
@@ -156,6 +157,10 @@ base::result<> flux::build(runtime::info& i, const api::train_job& job, const ru
     const api::flux_policy* const policy = policy_of(i);
     if (policy == nullptr || !i.trainer_container()) return {};
     const flux_settings s = settings_of(i, job, *policy);
+    if (static_cast<std::uint64_t>(s.replicas) * s.host_prefix.size() > runtime::config_bytes_max) {
+        return base::fail(base::errc::too_large,
+                          "the hosts of " + std::to_string(s.replicas) + " replicas do not fit a ConfigMap");
+    }
     const std::string map_name = runtime::child_name(job, names::flux_entrypoint_suffix);
     editor map = runtime::new_child(i.memory(), names::config_map, map_name, job);
     map.ensure_object("data").set("entrypoint.sh", flux_entrypoint_script(s)).set("init.sh", flux_init_script(s));

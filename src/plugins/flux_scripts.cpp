@@ -1,6 +1,7 @@
 // Texts for Flux. Paths and names are those that the flux-view images expect.
 #include "plugins/flux_scripts.hpp"
 
+#include <algorithm>
 #include <initializer_list>
 #include <utility>
 
@@ -9,6 +10,16 @@ namespace {
 
 // "0" or "0-3": numbers in Flux's notation.
 std::string range(std::int64_t count) { return count <= 1 ? "0" : "0-" + std::to_string(count - 1); }
+
+// "job-node-0-[0-3]", for every replica.
+std::string host_list(const flux_settings& s) {
+    const std::string pods = "-[" + range(s.nodes / std::max<std::int64_t>(s.replicas, 1)) + "]";
+    std::string out;
+    for (std::int64_t replica = 0; replica < s.replicas; ++replica) {
+        out.append(out.empty() ? "" : ",").append(s.host_prefix).append(std::to_string(replica)).append(pods);
+    }
+    return out;
+}
 
 // Puts values where the text has @NAME@.
 std::string fill(std::string_view text, std::initializer_list<std::pair<std::string_view, std::string_view>> values) {
@@ -151,7 +162,7 @@ done
 }  // namespace
 
 std::string flux_init_script(const flux_settings& s) {
-    const std::string hosts = s.host_prefix + "[" + range(s.nodes) + "]";
+    const std::string hosts = host_list(s);
     const std::string broker =
         fill(broker_config,
              {{"DEVICE", s.network_device}, {"DOMAIN", s.domain}, {"HOSTS", hosts}, {"POLICY", s.queue_policy}});

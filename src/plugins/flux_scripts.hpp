@@ -12,12 +12,13 @@ namespace cotrain::plugins {
 // What the scripts are made of.
 struct flux_settings {
     std::string main_host;    // first pod: leads the brokers
-    std::string host_prefix;  // "job-node-0-"
+    std::string host_prefix;  // "job-node-"
     std::string domain;       // "sub.namespace.svc.cluster.local"
     std::string view_image;   // carries Flux
     std::string network_device;
     std::string queue_policy;
-    std::int64_t nodes = 1;
+    std::int64_t replicas = 1;
+    std::int64_t nodes = 1;  // of all replicas
     std::int64_t tasks_per_node = 1;
     std::int64_t gpus_per_node = 0;
 };

@@ -14,9 +14,10 @@ base::result<> jax::enforce_ml_policy(runtime::info& i, const api::train_job& jo
     if (i.ml() == nullptr || !i.ml()->jax) return {};
     runtime::scale_trainer(i, job);
     runtime::container trainer = i.trainer_container();
-    if (!trainer) return {};
-    trainer.put_env(names::env_jax_processes, std::to_string(i.trainer()->count));
-    trainer.put_env_field(names::env_jax_id, names::completion_index_field);
+    const auto rank = i.rank_field();
+    if (!trainer || !rank) return {};
+    trainer.put_env(names::env_jax_processes, std::to_string(i.nodes()));
+    trainer.put_env_field(names::env_jax_id, *rank);
     trainer.put_env(names::env_jax_coordinator, i.master_address() + ":" + std::string(names::trainer_port_text));
     trainer.put_port(names::trainer_port);
     return {};

@@ -20,7 +20,6 @@ void set_count(editor spec, std::string_view member, std::int32_t count) {
     if (spec.get(member).as_int() != count) spec.set(member, count);
 }
 
-// Jobs with a role are one replica each.
 void set_replicas(const runtime::info& i, const runtime::pod_set& set) {
     const ref now = i.spec().get("replicatedJobs").at(set.index).get("replicas");
     if (now.as_int() != set.replicas) i.replicated_job(set).set("replicas", set.replicas);
@@ -77,6 +76,8 @@ base::result<> jobset::identify_pod_network(runtime::info& i, const api::train_j
 base::result<> jobset::sync_parallelism(runtime::info& i) const {
     for (const auto& set : i.pod_sets()) {
         if (i.full()) break;
+        if (i.spec().get("replicatedJobs").at(set.index).get("replicas").as_int(1) != set.replicas)
+            set_replicas(i, set);
         const editor spec = i.job_spec(set);
         set_count(spec, "parallelism", set.count);
         set_count(spec, "completions", set.count);

@@ -246,12 +246,12 @@ void check_names(const runtime::info& i, const runtime::review& r, runtime::verd
                     base::one_line(bad->name, shown_name_bytes_max) + "\" " + bad->fault);
 }
 
-// Jobs without nodes or processes never run (contract, difference 16), nor do pods that ask for less than nothing.
+// Nodes are none or more, processes on each one or more (contract, difference 16); Pods ask for nothing or more.
 void check_counts(const runtime::info& i, const runtime::review& r, runtime::verdict& out) {
     if (!r.job.spec.trainer || !r.added_rules(r.changed("trainer"))) return;
     const api::trainer_spec& trainer = *r.job.spec.trainer;
-    if (trainer.num_nodes && *trainer.num_nodes < 1) {
-        out.invalid("spec.trainer.numNodes", *trainer.num_nodes, "must be greater than or equal to 1");
+    if (trainer.num_nodes && *trainer.num_nodes < 0) {
+        out.invalid("spec.trainer.numNodes", *trainer.num_nodes, "must be greater than or equal to 0");
     }
     runtime::refuse_negative_amounts(trainer.resources_per_node, "spec.trainer.resourcesPerNode", out);
     const bool flux = i.ml() != nullptr && i.ml()->flux;  // has this rule itself

@@ -33,16 +33,12 @@ bool is_host(const runtime::pod_set& set, const api::mpi_policy& policy) {
     return set.name == names::node || (policy.run_launcher_as_node && set.name == names::launcher);
 }
 
-// The launcher is one pod; numNodes, the job's or the runtime's, counts the nodes (contract, difference 18).
+// The job's numNodes counts the nodes, one of which may be the launcher; the runtime's did before.
 void scale(runtime::info& i, const api::train_job& job, const api::mpi_policy& policy) {
-    runtime::pod_set* const launcher = i.find(names::launcher);
     runtime::pod_set* const node = i.find(names::node);
-    if (launcher != nullptr) launcher->count = 1;
-    if (node == nullptr) return;
-    std::optional<std::int32_t> nodes = i.ml()->num_nodes;
-    if (job.spec.trainer && job.spec.trainer->num_nodes) nodes = job.spec.trainer->num_nodes;
-    if (!nodes) return;
-    node->count = policy.run_launcher_as_node ? std::max(*nodes - 1, 1) : *nodes;
+    if (node == nullptr || !job.spec.trainer || !job.spec.trainer->num_nodes) return;
+    const std::int32_t nodes = *job.spec.trainer->num_nodes;
+    node->count = policy.run_launcher_as_node ? std::max(nodes, 2) - 1 : nodes;
 }
 
 // The first container "node" of a job that trains or is called node: its GPUs are meant by numProcPerNode 1.

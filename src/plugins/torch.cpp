@@ -37,10 +37,10 @@ node_processes resolve(const process_count& wanted, ref resources) {
     return {.number = {}, .word = "auto"};
 }
 
-void put_worker_env(runtime::container& c, std::int64_t nodes, const std::string& processes) {
+void put_worker_env(runtime::container& c, std::int64_t nodes, const std::string& processes, api::word rank) {
     c.put_env(names::env_torch_nodes, std::to_string(nodes));
     c.put_env(names::env_torch_procs, processes);
-    c.put_env_field(names::env_torch_rank, names::completion_index_field);
+    c.put_env_field(names::env_torch_rank, rank);
 }
 
 void put_master_env(runtime::container& c, const std::string& master) {
@@ -65,14 +65,15 @@ base::result<> torch::enforce_ml_policy(runtime::info& i, const api::train_job& 
     if (i.ml() == nullptr || !i.ml()->torch) return {};
     const api::torch_policy& policy = *i.ml()->torch;
     runtime::scale_trainer(i, job);
-    const std::int64_t nodes = i.trainer() == nullptr ? 1 : i.trainer()->count;
+    const std::int64_t nodes = i.nodes();
     const ref resources = i.trainer_resources();
     const node_processes processes = resolve(wished(job, policy), resources);
     const std::string master = i.master_address();
 
-    if (runtime::container trainer = i.trainer_container()) {
+    const auto rank = i.rank_field();
+    if (runtime::container trainer = i.trainer_container(); trainer && rank) {
         if (job.spec.trainer) trainer.put_env_list(job.spec.trainer->env);
-        put_worker_env(trainer, nodes, processes.text());
+        put_worker_env(trainer, nodes, processes.text(), *rank);
         if (job.spec.trainer && torchtune::applies(job.spec.trainer->command)) {
             const torchtune::situation now{job.spec.runtime.name, nodes, processes, runtime::gpus_of(resources),
                                            job.spec.trainer->args};
@@ -87,7 +88,8 @@ base::result<> torch::enforce_ml_policy(runtime::info& i, const api::train_job& 
         for (const auto& container_name : target.container_names) {
             runtime::container c = set == nullptr ? runtime::container{} : i.find_container(*set, container_name);
             if (!c) return base::fail(base::errc::invalid, unknown_target(target.job_name, container_name));
-            put_worker_env(c, nodes, processes.text());
+            const bool ranked = set == i.trainer() && rank;
+            put_worker_env(c, nodes, processes.text(), ranked ? *rank : api::word(names::completion_index_field));
             put_master_env(c, master);
         }
     }

@@ -16,15 +16,16 @@ base::result<> xgboost::enforce_ml_policy(runtime::info& i, const api::train_job
     if (i.ml() == nullptr || !i.ml()->xgboost) return {};
     runtime::scale_trainer(i, job);
     runtime::container trainer = i.trainer_container();
-    if (!trainer) return {};
+    const auto rank = i.rank_field();
+    if (!trainer || !rank) return {};
     // Quantities may be beyond all machines: the product is to stay a number.
     constexpr std::int64_t workers_per_node_max = std::numeric_limits<std::int32_t>::max();
     const std::int64_t per_node =
         std::clamp<std::int64_t>(runtime::gpus_of(i.trainer_resources()), 1, workers_per_node_max);
     trainer.put_env(names::env_xgboost_uri, i.master_address());
     trainer.put_env(names::env_xgboost_port, names::trainer_port_text);
-    trainer.put_env_field(names::env_xgboost_task, names::completion_index_field);
-    trainer.put_env(names::env_xgboost_workers, std::to_string(i.trainer()->count * per_node));
+    trainer.put_env_field(names::env_xgboost_task, *rank);
+    trainer.put_env(names::env_xgboost_workers, std::to_string(i.nodes() * per_node));
     trainer.put_port(names::trainer_port);
     return {};
 }

@@ -32,6 +32,7 @@ base::result<std::optional<api::editor>> pod_group_of(const info& i, const api::
     if (state == child_state::ours && !job.spec.suspend) return std::nullopt;
     const auto size = gang_of(i);
     if (!size) return base::fail(size.error());
+    if (size->members == 0) return std::nullopt;  // schedulers want one member at least
     api::editor group = new_child(i.memory(), type, job.meta.name, job);
     group.ensure_object("spec")
         .set("minMember", size->members)

@@ -75,18 +75,34 @@ void info::list_pod_sets() {
         std::iota(by_name_.begin(), by_name_.end(), 0U);
         std::ranges::stable_sort(by_name_, {}, [&](auto place) { return pod_sets_[place].name; });
     }
-    if (trainer() == nullptr) {  // the earlier dialect has no labels
-        if (pod_set* const node = find(names::node)) node->ancestor = names::ancestor_trainer;
-    }
+    count_nodes();
+}
+
+// What the labels and the runtime's numNodes make of the template's counts.
+void info::count_nodes() {
+    const std::int32_t nodes = ml() == nullptr ? 1 : std::max(ml()->num_nodes.value_or(1), 1);
+    const bool mpi = ml() != nullptr && ml()->mpi;
+    pod_set* const launcher = mpi ? find(names::launcher) : nullptr;
+    pod_set* const node = find(names::node);
+    // The earlier dialect has no labels: replicas stay, and so does the count unless numNodes says otherwise.
+    const bool unlabelled = trainer() == nullptr && node != nullptr;
     for (auto& set : pod_sets_) {
         if (set.ancestor == names::ancestor_trainer || set.ancestor == names::ancestor_dataset ||
             set.ancestor == names::ancestor_model) {
             set.replicas = 1;
         }
-        if (set.ancestor == names::ancestor_trainer && ml() != nullptr) {
-            set.count = std::max(ml()->num_nodes.value_or(1), 1);
-        }
+        if (set.ancestor == names::ancestor_trainer && ml() != nullptr) set.count = nodes;
     }
+    if (mpi) {  // contract, difference 18
+        if (launcher != nullptr) launcher->count = launcher->replicas = 1;
+        if (node != nullptr && node->ancestor != names::ancestor_trainer && nodes > 1) {
+            node->count = ml()->mpi->run_launcher_as_node ? nodes - 1 : nodes;
+        }
+    } else if (unlabelled && ml() != nullptr && ml()->num_nodes) {
+        node->count = nodes;
+    }
+    // MPI's nodes run sshd: the job's command is for the launcher.
+    if (unlabelled) (launcher != nullptr ? launcher : node)->ancestor = names::ancestor_trainer;
 }
 
 // resourcesPerNode goes where the training happens: to the trainer, and to MPI's nodes when the launcher is one.
@@ -189,6 +205,16 @@ container info::trainer_container() {
 ref info::trainer_resources() const {
     const pod_set* const set = trainer();
     return set == nullptr ? ref{} : container_view(*set, names::node).get("resources");
+}
+
+std::int64_t info::nodes() const {
+    const pod_set* const set = trainer();
+    return set == nullptr ? 1 : std::min(set->pods(), pods_max);
+}
+
+std::optional<api::word> info::rank_field() const {
+    const pod_set* const set = trainer();
+    return set == nullptr ? std::nullopt : set->rank_field();
 }
 
 std::string info::master_host() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +46,10 @@ class info {
     // The pods that train: labelled as such, or in a runtime without labels those of job "node".
     [[nodiscard]] pod_set* trainer();
     [[nodiscard]] const pod_set* trainer() const;
+    // Pods that train; 1 where no job does. No more than can be counted.
+    [[nodiscard]] std::int64_t nodes() const;
+    // Where each of them reads its rank; nothing where no field tells.
+    [[nodiscard]] std::optional<api::word> rank_field() const;
     // Of all sets together; the largest number if they are beyond counting.
     [[nodiscard]] std::int64_t pods() const;
     // The plan has taken what it may: loops over pod sets end, and the framework refuses the plan.
@@ -78,6 +83,7 @@ class info {
    private:
     info(api::arena& memory, const compiled_runtime& runtime, const api::train_job& job);
     void list_pod_sets();
+    void count_nodes();
     [[nodiscard]] std::size_t place_of(std::string_view name) const;
     [[nodiscard]] base::result<> lay_resources(const api::train_job& job);
 

@@ -4,8 +4,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
+#include "api/edit.hpp"
+#include "api/names.hpp"
 #include "runtime/endpoints.hpp"
 
 namespace cotrain::runtime {
@@ -20,6 +23,12 @@ struct pod_set {
 
     [[nodiscard]] std::int64_t pods() const {
         return std::int64_t{std::max(count, 0)} * std::int64_t{std::max(replicas, 0)};
+    }
+    // The field with a number that each Pod has for itself, from 0 on; nothing where there is none.
+    [[nodiscard]] std::optional<api::word> rank_field() const {
+        if (replicas <= 1) return api::names::completion_index_field;
+        if (count == 1) return api::names::job_index_field;
+        return std::nullopt;
     }
 };
 

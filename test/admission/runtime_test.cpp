@@ -54,6 +54,24 @@ TEST_P(runtimes, updates_are_judged_by_what_they_change) {
     EXPECT_THAT(cluster_.asked, IsEmpty());
 }
 
+// Difference 16.
+TEST_P(runtimes, count_nodes_from_0_and_processes_from_1) {
+    const auto verdict = [&](std::string_view policy) {
+        return create(runtime(job("trainer", "node"), "", "mlPolicy: {" + std::string(policy) + "}")).fields;
+    };
+    for (const auto* good : {"numNodes: 0", "numNodes: 0, mpi: {}", "mpi: {numProcPerNode: 1}", "torch: {}",
+                             "torch: {numProcPerNode: auto}", "flux: {}"}) {
+        EXPECT_THAT(verdict(good), IsEmpty()) << good;
+    }
+    using fields = std::vector<std::string>;
+    EXPECT_EQ(verdict("numNodes: -1"), fields{"spec.mlPolicy.numNodes"});
+    EXPECT_EQ(verdict("mpi: {numProcPerNode: 0}"), fields{"spec.mlPolicy.mpi.numProcPerNode"});
+    EXPECT_EQ(verdict("flux: {numProcPerNode: -3}"), fields{"spec.mlPolicy.flux.numProcPerNode"});
+    EXPECT_EQ(verdict("torch: {numProcPerNode: 0}"), fields{"spec.mlPolicy.torch.numProcPerNode"});
+    const ref bad = runtime(job("trainer", "node"), "", "mlPolicy: {numNodes: -1}");
+    EXPECT_TRUE(update(runtime(job("trainer", "node"), "finalizers: []", "mlPolicy: {numNodes: -1}"), bad).allowed);
+}
+
 // Difference 4.
 TEST_P(runtimes, name_one_gang_scheduler) {
     const ref both = runtime(job("trainer", "node"), "", "podGroupPolicy: {coscheduling: {}, volcano: {}}");

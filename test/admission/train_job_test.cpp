@@ -79,6 +79,7 @@ TEST_F(validator, a_new_job_needs_its_runtime_and_nothing_else) {
     EXPECT_EQ(r.uid, "r-1");
     EXPECT_EQ(r.fields, std::vector<std::string>{"spec.runtimeRef"});
     EXPECT_TRUE(r.message.contains("\"rt\" not found")) << r.message;
+    EXPECT_EQ(create(job("", "", "kind: ClusterTrainingRuntime")).fields, r.fields) << "difference 35";
 }
 
 TEST_F(validator, a_runtime_of_a_kind_nobody_serves_is_named) {
@@ -227,7 +228,7 @@ TEST_F(validator, the_word_for_processes_is_as_immutable_as_the_trainer) {
 // Differences 11 and 16, and what they leave alone.
 TEST_F(validator, added_rules_judge_what_is_new) {
     constexpr std::string_view bad =
-        "trainer: {numNodes: 0}, runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: "
+        "trainer: {numNodes: -1}, runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: "
         "{template: {spec: {replicatedJobs: [{name: gone}]}}}}]";
     const auto r = create(job(bad));
     EXPECT_EQ(r.fields, (std::vector<std::string>{"spec.runtimePatches", "spec.trainer.numNodes"}));
@@ -333,6 +334,32 @@ TEST_F(queued, the_runtimes_number_scales_nodes_here_and_launchers_there) {
     const std::string text = warning("mlPolicy: {numNodes: 3, mpi: {}}", launcher_and_node, "");
     EXPECT_TRUE(text.contains(R"(job "launcher" as 3 pods, not 1)")) << text;
     EXPECT_TRUE(text.contains(R"(job "node" as 1 pod, not 3)")) << text;
+}
+
+constexpr std::string_view six_workers = R"(
+      replicatedJobs:
+      - name: launcher
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec: {template: {spec: {containers: [{name: node, image: i}]}}}
+      - name: node
+        replicas: 2
+        template: {spec: {parallelism: 3, template: {spec: {containers: [{name: node, image: i}]}}}}
+      - {name: idle, template: {spec: {parallelism: 0, template: {spec: {containers: [{name: c, image: i}]}}}}}
+)";
+
+TEST_F(queued, counts_that_are_the_references_get_no_warning) {
+    EXPECT_EQ(warning("mlPolicy: {numNodes: 1, mpi: {}}", six_workers, ""), "");
+    EXPECT_EQ(warning("mlPolicy: {mpi: {runLauncherAsNode: true}}", six_workers, "trainer: {numNodes: 0}"), "");
+    EXPECT_EQ(warning("mlPolicy: {numNodes: 0, torch: {}}", one_job, ""), "");
+    EXPECT_EQ(warning("mlPolicy: {torch: {}}", one_job, "trainer: {numNodes: 0}"), "");
+    EXPECT_EQ(warning("mlPolicy: {torch: {}}", unlabelled, ""), "");
+}
+
+TEST_F(queued, replicas_count) {
+    const std::string text = warning("mlPolicy: {numNodes: 2, mpi: {}}", six_workers, "");
+    EXPECT_TRUE(text.contains(R"(job "node" as 6 pods, not 4)")) << text;
+    EXPECT_FALSE(text.contains("idle")) << text;
 }
 
 TEST_F(queued, resources_over_a_runtime_without_policy_are_not_seen_by_kueue) {

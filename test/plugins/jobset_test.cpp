@@ -126,8 +126,10 @@ INSTANTIATE_TEST_SUITE_P(
         verdict_case{"nothing_special", "trainer: {}", ""},
         verdict_case{"an_initializer_that_is_there", "initializer: {dataset: {}}", ""},
         verdict_case{"an_initializer_that_is_not", "initializer: {model: {}}", "spec.runtimeRef"},
-        verdict_case{"no_nodes", "trainer: {numNodes: 0}", "spec.trainer.numNodes"},
-        verdict_case{"no_processes", "trainer: {numProcPerNode: -1}", "spec.trainer.numProcPerNode"},
+        verdict_case{"no_nodes", "trainer: {numNodes: 0}", ""},
+        verdict_case{"fewer_nodes_than_none", "trainer: {numNodes: -1}", "spec.trainer.numNodes"},
+        verdict_case{"a_node_of_no_processes", "trainer: {numProcPerNode: 0}", "spec.trainer.numProcPerNode"},
+        verdict_case{"fewer_processes_than_none", "trainer: {numProcPerNode: -1}", "spec.trainer.numProcPerNode"},
         verdict_case{"a_manager_without_a_domain", "runtimePatches: [{manager: me}]", "spec.runtimePatches.manager"},
         verdict_case{"a_patch_of_a_sidecar",
                      PATCH("{name: node, template: {spec: {template: {spec: {containers: [{name: side, env: [{name: "

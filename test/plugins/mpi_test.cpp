@@ -1,6 +1,8 @@
 // Launcher, nodes, hostfile and keys.
 #include "plugins/mpi.hpp"
 
+#include <algorithm>
+
 #include "plan.hpp"
 
 namespace cotrain::plugins {
@@ -62,6 +64,49 @@ INSTANTIATE_TEST_SUITE_P(
                     host_case{"empty_means_open_mpi", "mlPolicy: {numNodes: 1, mpi: {mpiImplementation: ''}}", "{}",
                               "job-node-0-0.job slots=1\n"}),
     [](const auto& i) { return i.param.name; });
+
+// Difference 18: a runtime's number above 1 counts the nodes, else their own parallelism does.
+TEST(mpi, keeps_the_nodes_parallelism_unless_a_number_scales_them) {
+    const auto hosts = [](std::string_view policy, std::string_view trainer) {
+        plan p(runtime_text("mlPolicy: " + std::string(policy), R"(
+      replicatedJobs:
+      - name: launcher
+        replicas: 2
+        template:
+          spec: {parallelism: 3, template: {spec: {containers: [{name: node, image: i}]}}}
+      - name: node
+        template:
+          spec: {parallelism: 6, template: {spec: {containers: [{name: node, image: i}]}}}
+)"),
+               job_text("trainer: " + std::string(trainer)));
+        const api::ref launcher = p.object("JobSet").get({"spec", "replicatedJobs"}).at(0);
+        EXPECT_EQ(launcher.get("replicas").as_int(), 1) << policy << trainer;
+        EXPECT_EQ(launcher.get({"template", "spec", "parallelism"}).as_int(), 1) << policy << trainer;
+        return std::ranges::count(hostfile(p), '\n');
+    };
+    for (const auto* number : {"", "numNodes: 0, ", "numNodes: 1, "}) {
+        EXPECT_EQ(hosts("{" + std::string(number) + "mpi: {}}", "{}"), 6) << number;
+        EXPECT_EQ(hosts("{" + std::string(number) + "mpi: {runLauncherAsNode: true}}", "{}"), 7) << number;
+        EXPECT_EQ(hosts("{" + std::string(number) + "mpi: {}}", "{numNodes: 1}"), 1) << number;
+        EXPECT_EQ(hosts("{" + std::string(number) + "mpi: {}}", "{numNodes: 0}"), 0) << number;
+    }
+    EXPECT_EQ(hosts("{numNodes: 4, mpi: {}}", "{}"), 4);
+    EXPECT_EQ(hosts("{numNodes: 4, mpi: {runLauncherAsNode: true}}", "{}"), 4);
+    EXPECT_EQ(hosts("{numNodes: 4, mpi: {runLauncherAsNode: true}}", "{numNodes: 0}"), 2);
+}
+
+TEST(mpi, runs_the_jobs_command_in_a_launcher_without_label) {  // difference 27
+    plan p(runtime_text("mlPolicy: {mpi: {}}", R"(
+      replicatedJobs:
+      - name: launcher
+        template: {spec: {template: {spec: {containers: [{name: node, image: i, command: [mpirun]}]}}}}
+      - name: node
+        template: {spec: {template: {spec: {containers: [{name: node, image: i, command: [sshd]}]}}}}
+)"),
+           job_text("trainer: {command: [mpirun, train.py]}"));
+    EXPECT_EQ(p.container("launcher").get("command").size(), 2U);
+    EXPECT_EQ(p.container("node").get("command").at(0).as_string(), "sshd");
+}
 
 TEST(mpi, lists_all_replicas) {
     plan p(runtime_text("mlPolicy: {mpi: {}}", R"(

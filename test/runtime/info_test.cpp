@@ -95,8 +95,33 @@ spec:
 )");
     ASSERT_NE(i.trainer(), nullptr);
     EXPECT_EQ(i.trainer()->count, 4);
-    EXPECT_EQ(i.trainer()->replicas, 1);
+    EXPECT_EQ(i.trainer()->replicas, 5);
     EXPECT_EQ(i.master_address(), "job-node-0-0.job");
+}
+
+TEST_F(infos, lose_no_pods_of_an_unlabelled_node) {  // difference 27
+    for (const auto* policy : {"{}", "{torch: {}}", "{mpi: {}}", "{mpi: {runLauncherAsNode: true}}"}) {
+        const info i = make("", std::string(R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata: {name: rt}
+spec:
+  mlPolicy: )") + policy + R"(
+  template: {spec: {replicatedJobs: [{name: node, replicas: 3, template: {spec: {parallelism: 2, template: {spec: {containers: [{name: node}]}}}}}]}}
+)");
+        EXPECT_EQ(i.trainer()->replicas, 3) << policy;
+        EXPECT_EQ(i.pods(), 6) << policy;
+    }
+}
+
+// Difference 36.
+TEST_F(infos, keep_a_trainer_that_a_patch_relabels) {
+    const info i = make(
+        "runtimePatches: [{manager: a.b/1, trainingRuntimeSpec: {template: {spec: {replicatedJobs: [{name: node, "
+        "template: {metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: other}}}}]}}}}]");
+    ASSERT_NE(i.trainer(), nullptr);
+    EXPECT_EQ(i.trainer()->name, "node");
+    EXPECT_EQ(i.trainer()->count, 2);
 }
 
 TEST_F(infos, take_patches_then_overrides) {
