@@ -296,6 +296,7 @@ TEST_F(own_fields_kept, never_keep_an_object_from_losing_its_finalizer) {
     const ref gone = without(typed(stored), {"metadata"}, "finalizers");
     const auto r = cluster_.update(hook::default_train_job, gone, stored);
     EXPECT_TRUE(r.allowed) << r.message;
+    EXPECT_EQ(r.warnings.size(), 1U);
     const ref admitted = admit(gone, stored);
     EXPECT_TRUE(cluster_.update(hook::validate_train_job, admitted, stored).allowed);
 }

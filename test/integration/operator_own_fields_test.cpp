@@ -157,6 +157,18 @@ awaitable<void> pass_through_a_typed_client(scene* s, admission::own_field field
     }
 }
 
+// Once: the copy in the annotation is not applied beside the field.
+bool tolerates_once(const std::string& job_sets, std::string_view name) {
+    api::arena memory;
+    const auto list = api::parse_json(memory, job_sets);
+    if (!list) return false;
+    for (const ref each : list->get("items").items()) {
+        if (each.get({"metadata", "name"}).as_string() != name || each.get({"spec", "suspend"}).as_bool(true)) continue;
+        return count_of(api::to_json(each.get("spec")), R"("key":"gpu")") == 1;
+    }
+    return false;
+}
+
 // After a typed client's update, every kind of user can take the field away as before.
 awaitable<void> be_removed_by_users(scene* s, admission::own_field field, std::string prefix) {
     const std::string patched = prefix + "-patched";
@@ -196,6 +208,10 @@ awaitable<void> fields_of_our_own(operator_scene& s) {
     for (const auto& field : admission::own_fields()) {
         const std::string prefix = "f" + std::to_string(++number);
         co_await pass_through_a_typed_client(&jobs, field, prefix);
+        if (field.copy == names::overrides_annotation) {
+            EXPECT_TRUE(co_await s.until(
+                kinds::job_set, [=](const std::string& all) { return tolerates_once(all, prefix); }, 30s));
+        }
         co_await be_removed_by_users(&jobs, field, prefix);
     }
     co_await web.remove_webhooks();
