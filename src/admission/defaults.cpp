@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "admission/json_patch.hpp"
+#include "admission/own_fields.hpp"
 #include "api/decode.hpp"
 #include "api/names.hpp"
 #include "api/process_count.hpp"
@@ -91,6 +92,12 @@ void store_process_count(api::arena& memory, json_patch& out, ref document, ref 
 }  // namespace
 
 base::result<defaulted> default_train_job(api::arena& memory, ref document, ref before, api::seconds_time now) {
+    defaulted done;
+    json_patch out(memory, document);
+    if (auto good = restore_own_fields(memory, out, before, own_fields(), done.warnings); !good) {
+        return base::fail(std::move(good.error()));
+    }
+    document = out.document();
     // What is stored already stays, however it came there.
     const bool untouched = before && equal(document.get("spec"), before.get("spec"));
     if (!untouched) {
@@ -105,13 +112,16 @@ base::result<defaulted> default_train_job(api::arena& memory, ref document, ref 
     }
 
     if (!document.get("metadata").is_object()) {  // the API server sends no such object
-        if (untouched) return defaulted{document, {}};
+        done.document = document;
+        if (untouched) return done;
         return base::fail(base::errc::invalid, "TrainJob: metadata: expected an object");
     }
-    json_patch out(memory, document);
     if (!untouched) stamp_patches(memory, out, document, before, api::format_time(now));
     store_process_count(memory, out, document, before, count);
-    return defaulted{out.document(), out.text()};
+    if (!untouched || has_fields_kept(document)) copy_own_fields(memory, out, own_fields());
+    done.document = out.document();
+    done.json_patch = out.text();
+    return done;
 }
 
 }  // namespace cotrain::admission

@@ -1,7 +1,9 @@
-// What the mutating webhook fills in: times of runtime patches, and integers where the earlier dialect has words.
+// What the mutating webhook fills in: times of runtime patches, integers where the earlier dialect has words, and
+// fields that a client has dropped because it does not know them.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "api/arena.hpp"
 #include "api/time.hpp"
@@ -13,6 +15,7 @@ namespace cotrain::admission {
 struct defaulted {
     api::ref document;       // the TrainJob as it is to be stored
     std::string json_patch;  // what leads there (RFC 6902); empty = nothing changes
+    std::vector<std::string> warnings{};
 };
 
 // Of a TrainJob that is created, or with `before` updated. An error (errc::invalid) where typed clients could not read

@@ -8,7 +8,7 @@
 namespace cotrain::admission {
 namespace {
 
-std::string pointer(std::initializer_list<std::string_view> path) {
+std::string pointer(std::span<const std::string_view> path) {
     std::string out;
     for (const std::string_view step : path) {
         out += '/';
@@ -38,8 +38,8 @@ json_patch::json_patch(api::arena& memory, api::ref document)
 
 api::editor json_patch::above(steps path) {
     api::editor at = document_;
-    for (const auto* step = path.begin(); step + 1 != path.end(); ++step) {
-        at = at.type() == api::kind::array ? at.child(place_of(*step)) : at.child(*step);
+    for (const std::string_view step : path.first(path.size() - 1)) {
+        at = at.type() == api::kind::array ? at.child(place_of(step)) : at.child(step);
     }
     return at;
 }
@@ -51,11 +51,11 @@ api::editor json_patch::note(std::string_view operation, steps path) {
 }
 
 void json_patch::set(steps path, api::ref value) {
-    above(path).set(*(path.end() - 1), value);
+    above(path).set(path.back(), value);
     note("add", path).set("value", value);  // replaces what is there
 }
 
-void json_patch::remove(steps path) {
+void json_patch::remove(std::initializer_list<std::string_view> path) {
     above(path).remove(*(path.end() - 1));
     note("remove", path);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -14,7 +15,10 @@ class json_patch {
     json_patch(api::arena& memory, api::ref document);
 
     // Everything above the last step of the path exists; steps into lists are numbers.
-    void set(std::initializer_list<std::string_view> path, api::ref value);
+    void set(std::span<const std::string_view> path, api::ref value);
+    void set(std::initializer_list<std::string_view> path, api::ref value) {
+        set(std::span(path.begin(), path.size()), value);
+    }
     void remove(std::initializer_list<std::string_view> path);
 
     [[nodiscard]] api::ref document() const { return document_; }
@@ -22,7 +26,7 @@ class json_patch {
     [[nodiscard]] std::string text() const;
 
    private:
-    using steps = std::initializer_list<std::string_view>;
+    using steps = std::span<const std::string_view>;
     [[nodiscard]] api::editor above(steps path);
     api::editor note(std::string_view operation, steps path);
 

@@ -35,6 +35,9 @@ bool spec_member_changed(const api::train_job& job, const api::train_job* before
     return before != nullptr && differs(before->document.get({"spec", member}), job.document.get({"spec", member}));
 }
 
+// spec.fieldsKept is written by our own webhook, beside whatever else changes.
+bool may_change_with_suspend(std::string_view member) { return member == "suspend" || member == names::fields_kept; }
+
 bool changes_only_suspend(const api::train_job& job, const api::train_job* before) {
     if (before == nullptr) return false;
     const ref was = before->document.get("spec");
@@ -42,10 +45,10 @@ bool changes_only_suspend(const api::train_job& job, const api::train_job* befor
     const api::member_index in_was(was);
     const api::member_index in_is(is);
     for (const auto& m : is.members()) {
-        if (m.key() != "suspend" && differs(in_was.get(m.key()), m.value)) return false;
+        if (!may_change_with_suspend(m.key()) && differs(in_was.get(m.key()), m.value)) return false;
     }
     for (const auto& m : was.members()) {
-        if (m.key() != "suspend" && !in_is.contains(m.key()) && !m.value.is_unset()) return false;
+        if (!may_change_with_suspend(m.key()) && !in_is.contains(m.key()) && !m.value.is_unset()) return false;
     }
     return true;
 }

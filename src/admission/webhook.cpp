@@ -139,6 +139,7 @@ void call::default_job(api::seconds_time now) {
     auto done = default_train_job(memory_, request_.object, request_.old_object, now);
     if (!done) return refuse(bad_request, std::move(done.error().message));
     response_.json_patch = std::move(done->json_patch);
+    for (const auto& text : done->warnings) response_.warnings.push_back(base::one_line(text, cause_bytes_max));
 }
 
 void call::review_job(const plugins::builtin& framework, const gates& open) {

@@ -66,6 +66,11 @@ inline constexpr std::string_view support_deprecated = "deprecated";
 inline constexpr std::string_view webhook_validation_label = "trainer.kubeflow.org/webhook-validation";
 // Ours: keeps "cpu" or "gpu" of trainer.numProcPerNode, which is stored as an integer only.
 inline constexpr std::string_view num_proc_annotation = "trainer.kubeflow.org/num-proc-per-node";
+// Ours: copies of fields that typed clients do not know (admission/own_fields.hpp), and the member of spec that such a
+// client drops with them.
+inline constexpr std::string_view overrides_annotation = "trainer.kubeflow.org/pod-template-overrides";
+inline constexpr std::string_view ttl_annotation = "trainer.kubeflow.org/ttl-seconds-after-finished";
+inline constexpr std::string_view fields_kept = "fieldsKept";
 inline constexpr std::string_view completion_index_field =
     "metadata.annotations['batch.kubernetes.io/job-completion-index']";
 inline constexpr std::string_view job_index_field = "metadata.annotations['jobset.sigs.k8s.io/job-index']";

@@ -151,6 +151,9 @@ TEST_F(validator, a_snapshot_that_was_not_read_lets_a_job_go_on) {
     const auto resumed = update(job("suspend: false"), job("suspend: true"));
     EXPECT_TRUE(resumed.allowed) << resumed.message;
     EXPECT_THAT(resumed.warnings, IsEmpty());
+    const auto marked = update(job("suspend: false, fieldsKept: true"), job("suspend: true"));
+    EXPECT_TRUE(marked.allowed) << marked.message;
+    EXPECT_THAT(marked.warnings, IsEmpty()) << "that member is the mutating webhook's";
     const auto changed = update(job("suspend: true, activeDeadlineSeconds: 5"), job("suspend: true"));
     EXPECT_TRUE(changed.allowed) << changed.message;
     EXPECT_EQ(changed.warnings.size(), 1U);

@@ -2,8 +2,8 @@
 # Builds the real Kubernetes parts that tests run against, once, into a cache outside of the tree.
 #
 #   build.sh [TARGET...]   builds what is missing; the last line of standard output is the directory of the binaries
-#     base        (default) controlplane, and etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl,
-#                 kubelet, kube-proxy; with KUBEBUILDER_ASSETS set, controlplane only
+#     base        (default) controlplane and typed; etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubectl,
+#                 kubelet, kube-proxy; with KUBEBUILDER_ASSETS set, the first two only
 #     jobset      the JobSet controller
 #     reference   the trainer controller that ours replaces
 #   build.sh path          the last line is the directory of definitions (CRDs) and webhook manifests
@@ -141,6 +141,7 @@ build_launcher() {
 
 build_base() {
     build_launcher
+    binary typed "$(digest "$here"/go.{mod,sum} "$here"/cmd/typed/*.go)" ./cmd/typed -ldflags '-s -w'
     build_definitions
     if [[ -n ${KUBEBUILDER_ASSETS:-} ]]; then
         local name

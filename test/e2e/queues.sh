@@ -76,8 +76,42 @@ queueing() {
   row "plain, preempted ($field)" "Kueue $version" 'a job of higher priority takes the room at once; the other one is suspended, requeued, admitted again and ends' "$(since "$began")" 6
   local each
   for each in first second urgent; do remove $each; done
+  # Kueue 0.15 knows podTemplateOverrides, and the reference does not.
+  if [ "$module" != kueue-0.15 ] && ! by_reference; then keeps_overrides "$version"; fi
   until_true 60 'the Workloads go with their jobs' no_workloads
   uninstall_kueue
+}
+
+# keeps_overrides VERSION: a job with fields that Kueue's types do not have is admitted, preempted and admitted again
+keeps_overrides() {
+  local began overrides='podTemplateOverrides: [{targetJobs: [{name: node}], spec: {tolerations: [{key: cotrain.test\/pool, operator: Exists}]}}]'
+  began=$(now)
+  queue tolerant -e "s/^  trainer:/  ttlSecondsAfterFinished: 3600\n  $overrides\n&/"
+  until_true 120 'tolerant: admitted, its Pods run' runs tolerant 2
+  equals "$(pools_of tolerant)" 'cotrain.test/pool cotrain.test/pool' 'tolerant: what its Pods tolerate'
+  queue pressing -e 's/queue-name: queue/&, kueue.x-k8s.io\/priority-class: urgent/'
+  until_true 120 'pressing: preempts' runs pressing 2
+  until_true 60 'tolerant: waits for quota again' waits tolerant
+  finish pressing
+  await pressing Complete 60
+  until_true 120 'tolerant: runs again' runs tolerant 2
+  equals "$(pools_of tolerant)" 'cotrain.test/pool cotrain.test/pool' 'tolerant: what its Pods tolerate after preemption'
+  # Jobs keep what they have when they are suspended and resumed: new ones show what the JobSet says.
+  of_team delete jobs -l jobset.sigs.k8s.io/jobset-name=tolerant --cascade=foreground --timeout=60s >/dev/null
+  until_true 60 'tolerant: runs in a new Job' runs tolerant 2
+  equals "$(pools_of tolerant)" 'cotrain.test/pool cotrain.test/pool' 'tolerant: what the Pods of a new Job tolerate'
+  equals "$(field tolerant '{.spec.ttlSecondsAfterFinished} {.spec.podTemplateOverrides[0].spec.tolerations[0].key}')" \
+    '3600 cotrain.test/pool' 'tolerant: its fields'
+  finish tolerant
+  await tolerant Complete 60
+  row 'plain with podTemplateOverrides, preempted' "Kueue $1" \
+    'Kueue writes the job back without the field at each admission: a new Job has its tolerations all the same' "$(since "$began")" 8
+  remove tolerant
+  remove pressing
+}
+pools_of() {
+  of_team get pods -l "jobset.sigs.k8s.io/jobset-name=$1" \
+    -o 'jsonpath={range .items[*]}{.spec.tolerations[?(@.key=="cotrain.test/pool")].key} {end}' | sed 's/ $//'
 }
 no_workloads() { [ -z "$(of_team get workloads -o name)" ]; }
 check_kueue() { queueing kueue-0.19 'runtimePatches[?(@.manager=="kueue.x-k8s.io/manager")].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec.template.spec'; }

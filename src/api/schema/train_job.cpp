@@ -1,4 +1,5 @@
 // What a TrainJob is.
+#include "api/names.hpp"
 #include "api/schema/rules.hpp"
 #include "api/schema/types.hpp"
 
@@ -117,6 +118,9 @@ type_builder train_job_spec() {
         {"ttlSecondsAfterFinished", int32().at_least(0),
          "How long a finished TrainJob is kept, with feature gate TrainJobTTL. Kept for ever if not set."},
         {"managedBy", managed_by, "The controller that this TrainJob belongs to."},
+        {names::fields_kept, flag(),
+         "Set at admission where annotations hold copies of fields that the Kubeflow Trainer does not have. A client "
+         "that writes the TrainJob without this member does not know those fields either, and they are kept."},
     });
 }
 
