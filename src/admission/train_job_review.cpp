@@ -76,7 +76,7 @@ train_job_review::train_job_review(api::arena& memory, const api::train_job& job
       open_(open),
       supported_(runtime::runtime_supported(job.spec.runtime)),
       spec_changed_(before == nullptr || differs(before->document.get("spec"), job.document.get("spec"))) {
-    if (!supported_) stage_ = stage::done;
+    if (!supported_ || job.spec.runtime.name.empty()) stage_ = stage::done;
     if (!wanted(stage_)) advance();
 }
 
@@ -214,6 +214,11 @@ runtime::verdict train_job_review::finish() {
     warn(out);
     check_word(out);
     if (!spec_changed_) return out;
+    if (job_->spec.runtime.name.empty()) {
+        if (!only_suspends(*job_, before_))
+            out.add({fault::required, "spec.runtimeRef.name", {}, "it names the runtime of the TrainJob"});
+        return out;
+    }
     // It was judged by the runtime that it keeps; the live one may be another by now.
     if (snapshot_unread_ && changes_only_suspend(*job_, before_)) return out;
     if (!trouble_.empty()) {

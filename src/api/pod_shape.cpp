@@ -32,7 +32,7 @@ void check_container(const place& container) {
     container.read("image", text);
     check_string_list(container, "command");
     check_string_list(container, "args");
-    check_named_list(container, "env");
+    check_env(container);
     check_object_list(container, "envFrom");
     check_object_list(container, "volumeMounts");
     check_resources(container.object("resources"));
@@ -76,6 +76,17 @@ void check_named_list(const place& object, std::string_view key) {
         std::string_view name;
         entry.require("name");
         entry.read("name", name);
+    }
+}
+
+void check_env(const place& object) {
+    check_named_list(object, "env");
+    const place list = object.array("env");
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const place entry = list.item(i);
+        const place source = entry.object("valueFrom");
+        for (const std::string_view key : {"fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef"})
+            (void)source.object(key);
     }
 }
 

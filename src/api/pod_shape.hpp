@@ -12,6 +12,8 @@ namespace cotrain::api {
 // A member that is a list of strings, or a list of objects that each have a name.
 void check_string_list(const place& object, std::string_view key);
 void check_named_list(const place& object, std::string_view key);
+// Member env: a list of variables, whose sources are objects.
+void check_env(const place& object);
 // Members labels and annotations: text to text.
 void check_labels(const place& metadata);
 // Members requests and limits: quantities by resource.

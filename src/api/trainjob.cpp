@@ -11,7 +11,7 @@ namespace {
 initializer_source decode_source(const place& from) {
     initializer_source out;
     from.read("storageUri", out.storage_uri);
-    check_named_list(from, "env");
+    check_env(from);
     from.read_array("env", out.env);
     if (const place secret = from.object("secretRef")) {
         out.has_secret = true;
@@ -25,7 +25,7 @@ trainer_spec decode_trainer(const place& from) {
     from.read("image", out.image);
     check_string_list(from, "command");
     check_string_list(from, "args");
-    check_named_list(from, "env");
+    check_env(from);
     check_resources(from.object("resourcesPerNode"));
     from.read_array("command", out.command);
     from.read_array("args", out.args);

@@ -115,7 +115,8 @@ struct configuration {
 
 // YAML or JSON. The error is one line, "path: what is wrong, what is allowed".
 [[nodiscard]] base::result<configuration> read_configuration(std::string_view text);
-// The effective configuration, as a file that reads as the same.
+// The effective configuration, as a file that reads as the same. What Kubeflow Trainer v2.3.0 does not start with is in
+// it only where it is not the default; a comment at the top lists it.
 [[nodiscard]] std::string to_yaml(const configuration& config);
 
 }  // namespace cotrain::app

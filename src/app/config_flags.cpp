@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 
@@ -57,9 +58,10 @@ outcome set_cert_dir(operator_flags& out, std::string_view value) {
 
 // Numbers above 0 are zap's levels below debug: we have none below it.
 outcome set_level(operator_flags& out, std::string_view value) {
-    unsigned number = 0;
-    const auto [end, code] = std::from_chars(value.data(), value.data() + value.size(), number);
-    if (code == std::errc{} && end == value.data() + value.size() && number > 0) {
+    std::int64_t number = 0;
+    const std::string_view digits = value.starts_with('+') ? value.substr(1) : value;
+    const auto [end, code] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
+    if (code == std::errc{} && end == digits.data() + digits.size() && number > 0) {
         out.log_level = base::level::debug;
         return std::nullopt;
     }
@@ -82,7 +84,8 @@ outcome set_devel(operator_flags& out, std::string_view value) {
 outcome take_encoder(operator_flags&, std::string_view value) { return one_of(value, {"json", "console"}); }
 outcome take_stacktrace(operator_flags&, std::string_view value) { return one_of(value, {"info", "error", "panic"}); }
 outcome take_time(operator_flags&, std::string_view value) {
-    return one_of(value, {"epoch", "millis", "nano", "iso8601", "rfc3339", "rfc3339nano"});
+    // The reference's help says nano, and it takes nanos.
+    return one_of(value, {"epoch", "millis", "nano", "nanos", "iso8601", "rfc3339", "rfc3339nano"});
 }
 
 constexpr std::array flags{

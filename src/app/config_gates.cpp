@@ -14,12 +14,13 @@ namespace {
 struct gate {
     std::string_view name;
     bool feature_gates::* state;
+    bool ours = true;  // the reference does not know it
 };
 
 constexpr std::array gates{
     gate{"MutableWhileSuspended", &feature_gates::mutable_while_suspended},
     gate{"TrainJobLifecycleConditions", &feature_gates::lifecycle_conditions},
-    gate{"TrainJobStatus", &feature_gates::train_job_status},
+    gate{"TrainJobStatus", &feature_gates::train_job_status, false},
     gate{"TrainJobTTL", &feature_gates::train_job_ttl},
 };
 
@@ -50,6 +51,10 @@ std::string gate_names() {
 bool is_gate(std::string_view name) {
     return name == all_alpha || name == all_beta ||
            std::ranges::any_of(gates, [name](const gate& each) { return each.name == name; });
+}
+
+bool is_gate_of_reference(std::string_view name) {
+    return std::ranges::any_of(gates, [name](const gate& each) { return each.name == name && !each.ours; });
 }
 
 feature_gates effective(const gate_choices& choices) {

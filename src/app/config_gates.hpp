@@ -25,6 +25,7 @@ using gate_choices = std::vector<std::pair<std::string, bool>>;
 // "TrainJobStatus, … and AllAlpha, AllBeta": for messages.
 [[nodiscard]] std::string gate_names();
 [[nodiscard]] bool is_gate(std::string_view name);
+[[nodiscard]] bool is_gate_of_reference(std::string_view name);
 // A gate's own choice counts before AllAlpha's.
 [[nodiscard]] feature_gates effective(const gate_choices& choices);
 // Every gate by name with its state.

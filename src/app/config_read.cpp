@@ -1,4 +1,5 @@
 // Strict reading of the Configuration: unknown fields, wrong types and values out of range end it, with their path.
+// What the reference starts with although it cannot use it is left out with a warning.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,11 +17,14 @@ namespace {
 
 using api::place;
 using std::chrono::milliseconds;
+using warnings = std::vector<std::string>;
 
 constexpr std::size_t name_bytes_max = 253;
 constexpr std::size_t endpoint_bytes_max = 63;
 constexpr std::size_t label_bytes_max = 63;
-constexpr std::size_t cipher_suites_max = 100;
+constexpr std::size_t shown_bytes_max = 80;
+
+std::string shown(std::string_view text) { return "\"" + base::one_line(text, shown_bytes_max) + "\""; }
 
 void allow(const place& at, std::initializer_list<std::string_view> keys) {
     for (const api::member& each : at.value().members()) {
@@ -69,10 +73,10 @@ void read_name(const place& section, std::string_view key, std::string& out) {
     out = text;
 }
 
-void read_endpoint(const place& section, std::string_view key, std::string& out) {
-    constexpr std::string_view wanted = "a path segment of at most 63 letters, digits, '-', '_' and '.'";
+// The reference serves /healthz and /readyz whatever these names are.
+void read_endpoint(const place& section, std::string_view key, std::string& out, warnings& told) {
     const place at = section.member(key);
-    if (!has_text(at, wanted)) return;
+    if (!has_text(at, "a path segment")) return;
     auto text = at.value().text();
     if (text.starts_with('/')) text.remove_prefix(1);
     if (text.empty()) return;
@@ -81,8 +85,11 @@ void read_endpoint(const place& section, std::string_view key, std::string& out)
             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
                    c == '.';
         });
-    if (!fits) return at.expected(wanted);
-    out = text;
+    if (fits)
+        out = text;
+    else
+        told.push_back(at.path() + ": " + shown(text) + " is no path segment of at most 63 letters, digits, '-', '_' " +
+                       "and '.': " + out + " is served");
 }
 
 void read_duration(const place& section, std::string_view key, milliseconds& out) {
@@ -128,11 +135,21 @@ void read_namespaces(const place& root, std::vector<std::string>& out) {
     }
 }
 
-void read_election(const place& root, election_config& out) {
-    const place section = root.object("leaderElection");
-    allow(section, {"leaderElect", "leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName",
-                    "resourceNamespace"});
-    section.read("leaderElect", out.enabled);
+// Values that nobody uses end no start: a section with a wrong one is left out.
+template <class Section>
+void read_unused(const place& root, std::string_view key, Section& out, void (*read)(const place&, Section&),
+                 std::string_view why, warnings& told) {
+    api::decoding outcome("");
+    const place again(outcome, root.value());
+    Section given = out;
+    read(again.object(key), given);
+    if (outcome.ok())
+        out = given;
+    else
+        told.push_back(outcome.fail().error().message + "; the section is left out, because " + std::string(why));
+}
+
+void read_election_values(const place& section, election_config& out) {
     read_duration(section, "leaseDuration", out.lease);
     read_duration(section, "renewDeadline", out.renew);
     read_duration(section, "retryPeriod", out.retry);
@@ -155,6 +172,17 @@ void read_election(const place& root, election_config& out) {
     }
 }
 
+void read_election(const place& root, election_config& out, warnings& told) {
+    const place section = root.object("leaderElection");
+    allow(section, {"leaderElect", "leaseDuration", "renewDeadline", "retryPeriod", "resourceLock", "resourceName",
+                    "resourceNamespace"});
+    section.read("leaderElect", out.enabled);
+    if (out.enabled) return read_election_values(section, out);
+    for (const api::member& each : section.value().members())
+        if (each.key() != "leaderElect") (void)has_text(section.member(each.key()), "a text");
+    read_unused(root, "leaderElection", out, read_election_values, "leaderElect is not true", told);
+}
+
 void read_metrics(const place& root, metrics_config& out) {
     const place section = root.object("metrics");
     allow(section, {"bindAddress", "secureServing", "authentication"});
@@ -165,15 +193,16 @@ void read_metrics(const place& root, metrics_config& out) {
         section.member("authentication").mistake("needs TLS, allowed: true only with secureServing: true");
 }
 
-void read_health(const place& root, health_config& out) {
+void read_health(const place& root, health_config& out, warnings& told) {
     const place section = root.object("health");
     allow(section, {"healthProbeBindAddress", "readinessEndpointName", "livenessEndpointName"});
     read_bind(section, "healthProbeBindAddress", out.bind);
-    read_endpoint(section, "readinessEndpointName", out.readiness);
-    read_endpoint(section, "livenessEndpointName", out.liveness);
+    read_endpoint(section, "readinessEndpointName", out.readiness, told);
+    read_endpoint(section, "livenessEndpointName", out.liveness, told);
 }
 
-void read_concurrency(const place& root, concurrency_config& out) {
+// The keys are no fields: the reference takes any.
+void read_concurrency(const place& root, concurrency_config& out, warnings& told) {
     struct kind {
         std::string_view key;
         std::int32_t* count;
@@ -186,25 +215,34 @@ void read_concurrency(const place& root, concurrency_config& out) {
     const place section = root.object("controller");
     allow(section, {"groupKindConcurrency"});
     const place counts = section.object("groupKindConcurrency");
-    allow(counts, {kinds[0].key, kinds[1].key, kinds[2].key});
-    for (const kind& each : kinds) {
-        const place at = counts.member(each.key);
-        if (!at) continue;
+    for (const api::member& each : counts.value().members()) {
+        const place at = counts.member(each.key());
         const auto number = at.value().is_number() ? at.value().as_int() : std::nullopt;
         constexpr auto most = std::numeric_limits<std::int32_t>::max();
         if (!number || *number < 1 || *number > most)
-            at.expected("an integer from 1 to " + std::to_string(most));
+            return at.expected("an integer from 1 to " + std::to_string(most));
+        const auto known = std::ranges::find(kinds, each.key(), &kind::key);
+        if (known != kinds.end())
+            *known->count = static_cast<std::int32_t>(*number);
         else
-            *each.count = static_cast<std::int32_t>(*number);
+            told.push_back(at.path() + ": no such controller, left out; there are " + std::string(kinds[0].key) + ", " +
+                           std::string(kinds[1].key) + " and " + std::string(kinds[2].key));
     }
 }
 
-void read_certificates(const place& root, certificate_config& out) {
+void read_certificate_names(const place& section, certificate_config& out) {
+    read_name(section, "webhookServiceName", out.service);
+    read_name(section, "webhookSecretName", out.secret);
+}
+
+void read_certificates(const place& root, certificate_config& out, warnings& told) {
     const place section = root.object("certManagement");
     allow(section, {"enable", "webhookServiceName", "webhookSecretName"});
     section.read("enable", out.managed);
-    read_name(section, "webhookServiceName", out.service);
-    read_name(section, "webhookSecretName", out.secret);
+    if (out.managed) return read_certificate_names(section, out);
+    for (const std::string_view key : {"webhookServiceName", "webhookSecretName"})
+        (void)has_text(section.member(key), "a name");
+    read_unused(root, "certManagement", out, read_certificate_names, "enable is false", told);
 }
 
 void read_rate(const place& section, rate_config& out) {
@@ -236,73 +274,102 @@ void read_gates(const place& root, gate_choices& out) {
     for (const api::member& each : section.value().members()) {
         const place at = section.member(each.key());
         if (!is_gate(each.key())) return at.mistake("no such gate, allowed: " + gate_names());
-        if (!each.value.is_bool()) return at.expected("true or false");
-        out.emplace_back(each.key(), *each.value.as_bool());
+        if (!each.value.is_bool() && !each.value.is_null()) return at.expected("true or false");
+        out.emplace_back(each.key(), each.value.as_bool(false));  // as Go reads null
     }
+}
+
+// The texts of a list; as Go reads null, the empty one.
+std::vector<std::string_view> read_names(const place& list) {
+    std::vector<std::string_view> out;
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const place at = list.item(i);
+        if (at && !at.value().is_string()) at.expected("a string");
+        out.push_back(at.value().as_string());
+    }
+    return out;
 }
 
 void read_suites(const place& section, configuration& out) {
     const place list = section.array("cipherSuites");
-    if (list.size() > cipher_suites_max) return list.mistake("too many, allowed: at most 100");
-    bool any = list.size() == 0;
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const place at = list.item(i);
-        const auto name = at.value().as_string();
+    const auto names = read_names(list);
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string path = list.item(i).path() + ": ";
+        const std::string name(names[i]);
         const auto standing = standing_of(name);
-        if (standing == suite_standing::unknown) return at.expected("one of " + good_suites());
-        if (standing == suite_standing::insecure)
-            out.warnings.push_back(at.path() + ": " + std::string(name) + " is insecure");
+        if (standing == suite_standing::unknown) {
+            out.warnings.push_back(path + shown(name) + " is no cipher suite, left out; there are " + good_suites());
+            continue;
+        }
+        if (standing == suite_standing::insecure) out.warnings.push_back(path + name + " is insecure");
         if (standing == suite_standing::dropped)
-            out.warnings.push_back(at.path() + ": " + std::string(name) + " is broken and no longer served");
-        any = any || standing != suite_standing::dropped;
-        out.tls.cipher_suites.emplace_back(name);
+            out.warnings.push_back(path + name + " is broken and no longer served");
+        out.tls.cipher_suites.push_back(name);
     }
-    if (!any) list.mistake("none of these can be served, allowed: " + good_suites());
+    if (!names.empty() && out.tls.cipher_suites.empty())
+        out.warnings.push_back(list.path() + ": none is left, the default ones are served");
+}
+
+void read_version(const place& section, configuration& out) {
+    const place version = section.member("minVersion");
+    if (!has_text(version, "\"1.2\" or \"1.3\", in quotes") || version.value().text().empty()) return;
+    const auto text = version.value().text();
+    if (text == "1.2" || text == "1.3")
+        out.tls.min_version = text;
+    else if (text == "1.0" || text == "1.1")
+        out.warnings.push_back("tls.minVersion: " + std::string(text) + " is broken; 1.2 is the least that is served");
+    else
+        out.warnings.push_back("tls.minVersion: " + shown(text) + " is no version, left out: " + out.tls.min_version +
+                               " is the least that is served; there are \"1.2\" and \"1.3\"");
+}
+
+void read_protocols(const place& section, configuration& out) {
+    const place list = section.array("nextProtos");
+    const auto names = read_names(list);
+    std::vector<std::string> known;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        if (names[i] != "h2" && names[i] != "http/1.1") {
+            out.warnings.push_back(list.item(i).path() + ": " + shown(names[i]) +
+                                   " is not served, left out; there are h2 and http/1.1");
+        } else if (std::ranges::find(known, names[i]) == known.end()) {
+            known.emplace_back(names[i]);
+        }
+    }
+    if (!known.empty())
+        out.tls.next_protos = std::move(known);
+    else if (!names.empty())
+        out.warnings.push_back(list.path() + ": none is left, the default ones are served");
 }
 
 void read_tls(const place& root, configuration& out) {
     const place section = root.object("tls");
     allow(section, {"minVersion", "cipherSuites", "nextProtos"});
-    const place version = section.member("minVersion");
-    if (has_text(version, "\"1.2\" or \"1.3\", in quotes") && !version.value().text().empty()) {
-        const auto text = version.value().text();
-        if (text == "1.0" || text == "1.1") {
-            out.warnings.push_back("tls.minVersion: " + std::string(text) +
-                                   " is broken; 1.2 is the least that is served");
-        } else if (text == "1.2" || text == "1.3") {
-            out.tls.min_version = text;
-        } else {
-            version.expected("\"1.2\" or \"1.3\"");
-        }
-    }
+    read_version(section, out);
     read_suites(section, out);
-    const place list = section.array("nextProtos");
-    if (list.size() > 0) out.tls.next_protos.clear();
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        const place at = list.item(i);
-        const auto name = at.value().as_string();
-        if (name != "h2" && name != "http/1.1") return at.expected("h2 or http/1.1");
-        if (std::ranges::find(out.tls.next_protos, name) == out.tls.next_protos.end())
-            out.tls.next_protos.emplace_back(name);
-    }
+    read_protocols(section, out);
+}
+
+// The reference knows what it reads without them.
+void read_type(const place& root, std::string_view key, std::string_view wanted, warnings& told) {
+    const place at = root.member(key);
+    if (!at || at.value().as_string("-").empty())
+        told.push_back(std::string(key) + ": is missing, read as " + std::string(wanted));
+    else if (at.value().as_string() != wanted)
+        at.expected(wanted);
 }
 
 void read_root(const place& root, configuration& out) {
     allow(root, {"apiVersion", "kind", "webhook", "leaderElection", "metrics", "health", "controller", "certManagement",
                  "clientConnection", "statusServer", "featureGates", "tls", "events", "namespaces"});
-    const place version = root.member("apiVersion");
-    const place kind = root.member("kind");
-    if (!version) version.mistake("is required, allowed: " + std::string(config_api_version));
-    if (version && version.value().as_string() != config_api_version) version.expected(config_api_version);
-    if (!kind) kind.mistake("is required, allowed: " + std::string(config_kind));
-    if (kind && kind.value().as_string() != config_kind) kind.expected(config_kind);
+    read_type(root, "apiVersion", config_api_version, out.warnings);
+    read_type(root, "kind", config_kind, out.warnings);
     read_namespaces(root, out.namespaces);
     read_webhook(root, out.webhook);
-    read_election(root, out.election);
+    read_election(root, out.election, out.warnings);
     read_metrics(root, out.metrics);
-    read_health(root, out.health);
-    read_concurrency(root, out.concurrency);
-    read_certificates(root, out.certificates);
+    read_health(root, out.health, out.warnings);
+    read_concurrency(root, out.concurrency, out.warnings);
+    read_certificates(root, out.certificates, out.warnings);
     const place client = root.object("clientConnection");
     allow(client, {"qps", "burst"});
     read_rate(client, out.client);
@@ -321,13 +388,10 @@ base::result<configuration> read_configuration(std::string_view text) {
     api::arena memory;
     const auto document = api::parse_yaml(memory, text);
     if (!document) return base::fail(base::errc::invalid, document.error().message);
-    if (document->is_unset())
-        return base::fail(base::errc::invalid, "is empty, needed: apiVersion: " + std::string(config_api_version) +
-                                                   " and kind: " + std::string(config_kind));
     api::decoding outcome("");
-    const place root(outcome, *document);
+    const place root(outcome, document->is_unset() ? api::ref::empty_object() : *document);
     configuration out;
-    if (!document->is_object()) {
+    if (!root.value().is_object()) {
         root.expected("an object");
     } else {
         read_root(root, out);

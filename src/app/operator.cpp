@@ -229,9 +229,9 @@ void operator_process::begin() {
     give_back_memory();  // before the lists come: the start has run much code that nothing runs again
     informers_->start();
     events_->start();
-    if (flags_.signals) watching_.spawn("signals", handle_signals());
-    watching_.spawn("missing definitions", tell_missing());
-    watching_.spawn("suppressed log lines", tell_suppressed());
+    if (flags_.signals) watching_.supervise("signals", [this] { return handle_signals(); }, log_);
+    watching_.supervise("missing definitions", [this] { return tell_missing(); }, log_);
+    watching_.supervise("suppressed log lines", [this] { return tell_suppressed(); }, log_);
     watching_.spawn("leading", work_when_leading());
 }
 

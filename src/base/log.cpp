@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/json_text.hpp"
+#include "base/line_output.hpp"
 #include "base/log_limiter.hpp"
 
 namespace cotrain::base {
@@ -51,13 +52,7 @@ struct value_writer {
     void operator()(bool v) const { out += v ? "true" : "false"; }
 };
 
-void write_stderr(void*, std::string_view line) {
-    while (!line.empty()) {
-        const ssize_t n = ::write(STDERR_FILENO, line.data(), line.size());
-        if (n <= 0) return;  // nobody reads our log: nothing better to do than to go on
-        line.remove_prefix(static_cast<std::size_t>(n));
-    }
-}
+void write_line(void* to, std::string_view line) { static_cast<line_output*>(to)->write(line); }
 
 }  // namespace
 
@@ -91,7 +86,8 @@ void logger::write(level l, std::string_view message, std::initializer_list<fiel
 namespace {
 
 limited_lines& stderr_lines() {
-    static limited_lines lines(write_stderr, nullptr);
+    static line_output output(STDERR_FILENO);
+    static limited_lines lines(write_line, &output);
     return lines;
 }
 

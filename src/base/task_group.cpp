@@ -6,8 +6,12 @@
 #include <boost/asio/co_spawn.hpp>
 #include <boost/system/system_error.hpp>
 #include <cassert>
+#include <chrono>
 #include <exception>
+#include <string>
 #include <utility>
+
+#include "base/contain.hpp"
 
 namespace cotrain::base {
 
@@ -29,6 +33,30 @@ bool is_cancellation(const std::exception_ptr& error) {
     }
 }
 
+using clock = std::chrono::steady_clock;
+
+awaitable<void> run_again(std::string_view name, std::function<awaitable<void>()> make, logger* log,
+                          backoff_policy pause) {
+    asio::steady_timer timer(co_await asio::this_coro::executor);
+    random_source random = random_source::from_system();
+    backoff next(pause);
+    for (;;) {
+        const auto begun = clock::now();
+        std::string mistake;
+        try {
+            co_await make();
+            co_return;
+        } catch (...) {
+            mistake = caught();
+        }
+        log->error("a task ended in an exception, which is a mistake of the operator: it begins again",
+                   {{"task", name}, {"error", mistake}});
+        if (clock::now() - begun > pause.ceiling) next.reset();  // it went well for long
+        timer.expires_after(next.next(random));
+        co_await timer.async_wait(use_tuple);
+    }
+}
+
 }  // namespace
 
 task_group::task_group(asio::any_io_executor executor) : executor_(std::move(executor)) {}
@@ -40,6 +68,11 @@ void task_group::spawn(std::string_view name, awaitable<void> task) {
     asio::co_spawn(executor_, std::move(task),
                    asio::bind_cancellation_slot(it->stop.slot(),
                                                 [this, it](const std::exception_ptr& error) { finished(it, error); }));
+}
+
+void task_group::supervise(std::string_view name, std::function<awaitable<void>()> make, logger& log,
+                           backoff_policy pause) {
+    spawn(name, run_again(name, std::move(make), &log, pause));
 }
 
 void task_group::finished(std::list<entry>::iterator task, const std::exception_ptr& error) {

@@ -4,12 +4,11 @@
 #include <algorithm>
 #include <boost/asio/ip/v6_only.hpp>
 #include <boost/system/errc.hpp>
-#include <boost/system/system_error.hpp>
-#include <exception>
 #include <list>
 #include <utility>
 #include <vector>
 
+#include "base/contain.hpp"
 #include "base/task_group.hpp"
 #include "net/crowd.hpp"
 #include "net/http1/serving.hpp"
@@ -42,11 +41,8 @@ awaitable<void> contain(const request_handler* handler, base::logger* log, incom
     try {
         co_await (*handler)(request);
         co_return;
-    } catch (const boost::system::system_error& e) {
-        if (e.code() == asio::error::operation_aborted) throw;  // the server stops
-        log->error("a request ended in an exception", {{"path", request.head().path}, {"error", e.what()}});
-    } catch (const std::exception& e) {
-        log->error("a request ended in an exception", {{"path", request.head().path}, {"error", e.what()}});
+    } catch (...) {
+        log->error("a request ended in an exception", {{"path", request.head().path}, {"error", base::caught()}});
     }
     request.respond(internal_error, {}, "internal error");
 }

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <boost/system/system_error.hpp>
-#include <exception>
 #include <utility>
+
+#include "base/contain.hpp"
 
 namespace cotrain::reconcile {
 
@@ -86,11 +86,8 @@ awaitable<void> controller::work_on(worker* self) {
             outcome how;
             try {
                 how = co_await reconcile_(run->what, run->failures);
-            } catch (const boost::system::system_error& e) {
-                if (e.code() == asio::error::operation_aborted) throw;  // we are asked to stop
-                how = note_panic(run->what, e.what());
-            } catch (const std::exception& e) {
-                how = note_panic(run->what, e.what());
+            } catch (...) {
+                how = note_panic(run->what, base::caught());
             }
             const auto now = clock::now();
             core_.finish(run->id, how, now);

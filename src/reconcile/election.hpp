@@ -88,6 +88,8 @@ class election {
     // How long a write that starts now may take, so that it ends while nobody else can lead; nothing: none may start.
     [[nodiscard]] std::optional<std::chrono::milliseconds> write_time(moment now) const;
     [[nodiscard]] role state() const { return role_; }
+    // A read or a write whose outcome was not reported.
+    [[nodiscard]] bool under_way() const { return in_flight_; }
     // Who held the lease when it was seen last.
     [[nodiscard]] const std::string& holder() const { return seen_.holder; }
     // The lease as it was read or written last.

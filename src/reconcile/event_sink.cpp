@@ -25,7 +25,9 @@ event_sink::event_sink(base::task_group& owner, kube::client& api, base::logger&
       recorder_(std::move(controller), std::move(instance)),
       may_write_(std::move(may_write)) {}
 
-void event_sink::start() { owner_.spawn("event sink", run()); }
+void event_sink::start() {
+    owner_.supervise("event sink", [this] { return run(); }, log_);
+}
 
 // Asked for room before it is recorded: the recorder believes that what it gives out is written.
 void event_sink::post(const event_note& what) {

@@ -10,6 +10,7 @@
 #include "api/lease.hpp"
 #include "api/names.hpp"
 #include "base/backoff.hpp"
+#include "base/contain.hpp"
 
 namespace cotrain::reconcile {
 
@@ -88,22 +89,44 @@ awaitable<void> leader::run() {
     for (;;) {
         auto todo = election_.next(clock::now(), wall_now(), random_);
         announce();
-        switch (todo.what) {
-            case election::ask::read: co_await read(todo.until); break;
-            case election::ask::create:
-            case election::ask::update: co_await write(std::move(todo)); break;
-            case election::ask::wait:
-                timer_.expires_at(todo.until);
-                co_await timer_.async_wait(use_tuple);
-                break;
-            case election::ask::answer: break;
-            case election::ask::end:
-                ended_ = true;
-                waiting_.wake_all();
-                co_return;
+        if (todo.what == election::ask::end) {
+            ended_ = true;
+            waiting_.wake_all();
+            co_return;
         }
+        const bool reads = todo.what == election::ask::read;
+        std::string mistake;
+        try {
+            co_await perform(std::move(todo));
+        } catch (...) {
+            mistake = base::caught();
+        }
+        if (!mistake.empty()) made_mistake(mistake, reads);
         if ((co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none) co_return;
     }
+}
+
+awaitable<void> leader::perform(election::action what) {
+    switch (what.what) {
+        case election::ask::read: co_await read(what.until); break;
+        case election::ask::create:
+        case election::ask::update: co_await write(std::move(what)); break;
+        case election::ask::wait:
+            timer_.expires_at(what.until);
+            co_await timer_.async_wait(use_tuple);
+            break;
+        case election::ask::answer:
+        case election::ask::end: break;
+    }
+}
+
+// An attempt without a known outcome: it is repeated like others, and who cannot renew in time leads no more.
+void leader::made_mistake(std::string_view what, bool reads) {
+    log_.error("the leader election ended an attempt in an exception, which is a mistake of the operator",
+               {{"lease", options_.name}, {"error", what}});
+    if (!election_.under_way()) return;
+    ++failures_;
+    reads ? election_.read_failed(clock::now()) : election_.write_failed(clock::now());
 }
 
 // Begins at the version that we wrote last, so that nothing older is heard. Without the right to watch, a deletion is
@@ -240,13 +263,18 @@ void leader::announce() {
         const auto quarter = options_.timing.renew_deadline / 4;
         api_.set_ping(quarter, quarter);
         log_.info("leading", {{"lease", options_.name}, {"identity", options_.identity}});
-        owner_.spawn("lease watch", follow());
+        owner_.supervise("lease watch", [this] { return follow(); }, log_);
     } else {
         log_.write(stopping_ ? base::level::info : base::level::error, "stopped leading",
                    {{"lease", options_.name}, {"holder", election_.holder()}});
     }
     waiting_.wake_all();
-    if (on_change_) on_change_(now);
+    try {
+        if (on_change_) on_change_(now);
+    } catch (...) {
+        log_.error("what follows a change of leaders ended in an exception, which is a mistake of the operator",
+                   {{"lease", options_.name}, {"error", base::caught()}});
+    }
 }
 
 }  // namespace cotrain::reconcile

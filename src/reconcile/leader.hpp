@@ -64,6 +64,8 @@ class leader {
 
    private:
     [[nodiscard]] awaitable<void> run();
+    [[nodiscard]] awaitable<void> perform(election::action what);
+    void made_mistake(std::string_view what, bool reads);
     // Watches the Lease while this process leads: somebody may delete or take it long before the next renewal.
     [[nodiscard]] awaitable<void> follow();
     void heard(std::string_view event);

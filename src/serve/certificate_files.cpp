@@ -21,7 +21,9 @@ certificate_files::certificate_files(asio::any_io_executor executor, served_cert
       look_every_(look_every),
       tasks_(std::move(executor)) {}
 
-void certificate_files::start() { tasks_.spawn("certificate files", follow()); }
+void certificate_files::start() {
+    tasks_.supervise("certificate files", [this] { return follow(); }, log_);
+}
 
 awaitable<void> certificate_files::stop() {
     tasks_.cancel();

@@ -43,11 +43,15 @@ certificate_keeper::certificate_keeper(asio::any_io_executor executor, kube::cli
       pace_(options_.pace) {}
 
 void certificate_keeper::start() {
-    tasks_.spawn("certificates", keep());
-    tasks_.spawn("secret", follow(secrets, options_.ns, options_.secret));
+    tasks_.supervise("certificates", [this] { return keep(); }, log_, options_.mistake_retry);
+    const auto watch = [this](std::string_view task, const kube::resource& of, const std::string& ns,
+                              const std::string& name) {
+        tasks_.supervise(task, [this, of, ns, name] { return follow(of, ns, name); }, log_, options_.mistake_retry);
+    };
+    watch("secret", secrets, options_.ns, options_.secret);
     if (!options_.webhooks) return;
-    tasks_.spawn("mutating webhooks", follow(mutating_configurations, {}, options_.mutating));
-    tasks_.spawn("validating webhooks", follow(validating_configurations, {}, options_.validating));
+    watch("mutating webhooks", mutating_configurations, {}, options_.mutating);
+    watch("validating webhooks", validating_configurations, {}, options_.validating);
 }
 
 awaitable<void> certificate_keeper::stop() {

@@ -33,6 +33,7 @@ struct keeper_options {
     base::backoff_policy watch_retry{std::chrono::milliseconds(500), std::chrono::milliseconds(4'000), 2.0, 0.5};
     // Where we may not watch an object it is looked at that often instead.
     base::backoff_policy unwatched{std::chrono::milliseconds(5'000), std::chrono::milliseconds(60'000), 2.0, 0.5};
+    base::backoff_policy mistake_retry = base::task_group::supervised_pause;
     std::function<wall_time()> now = [] {
         return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
     };

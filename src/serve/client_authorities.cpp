@@ -19,7 +19,7 @@ client_authorities::client_authorities(asio::any_io_executor executor, served_ce
 
 base::result<> client_authorities::start() {
     if (auto first = look(); !first) return first;
-    tasks_.spawn("client authorities", follow());
+    tasks_.supervise("client authorities", [this] { return follow(); }, log_);
     return {};
 }
 

@@ -6,11 +6,15 @@
 #include <exception>
 #include <utility>
 
+#include "base/contain.hpp"
+
 namespace cotrain::watch {
 
 namespace {
 
 using clock = std::chrono::steady_clock;
+
+constexpr std::chrono::milliseconds mistake_pause{1'000};
 
 awaitable<bool> cancelled() {
     co_return (co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none;
@@ -51,7 +55,7 @@ informer::informer(kind of, object_store& store, const informer_tools& tools, co
 
 void informer::start() {
     owner_.spawn("informer", run());
-    owner_.spawn("informer overseer", oversee());
+    owner_.supervise("informer overseer", [this] { return oversee(); }, log_);
 }
 
 awaitable<bool> informer::synced() {
@@ -76,17 +80,40 @@ void informer::ask_rights_again() {
 
 awaitable<void> informer::run() {
     for (;;) {
-        const auto todo = machine_.next(clock::now(), random_);
-        switch (todo.what) {
-            case list_watch::ask::list: co_await list(todo); break;
-            case list_watch::ask::watch: co_await watch(todo); break;
-            default:
-                rest_.expires_at(todo.until);
-                co_await rest_.async_wait(use_tuple);
-                break;
+        std::string mistake;
+        try {
+            co_await perform(machine_.next(clock::now(), random_));
+        } catch (...) {
+            mistake = base::caught();
         }
+        if (!mistake.empty()) co_await made_mistake(std::move(mistake));
         if (co_await cancelled()) co_return;
     }
+}
+
+awaitable<void> informer::perform(list_watch::action what) {
+    switch (what.what) {
+        case list_watch::ask::list: co_await list(std::move(what)); break;
+        case list_watch::ask::watch: co_await watch(std::move(what)); break;
+        default:
+            rest_.expires_at(what.until);
+            co_await rest_.async_wait(use_tuple);
+            break;
+    }
+}
+
+// It ends one list or watch, like a failure of the server's: the next begins after the same pauses.
+awaitable<void> informer::made_mistake(std::string what) {
+    log_.error("a list or watch ended in an exception, which is a mistake of the operator",
+               {{"kind", info_of(of_).label}, {"namespace", ns_}, {"error", what}});
+    if (!machine_.under_way()) {
+        rest_.expires_after(mistake_pause);
+        co_await rest_.async_wait(use_tuple);
+        co_return;
+    }
+    machine_.failed(base::make_error(base::errc::internal, base::retry::later, "a mistake of the operator: " + what),
+                    clock::now());
+    restarted();
 }
 
 // --- lists ---------------------------------------------------------------------------------------------------------

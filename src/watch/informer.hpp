@@ -85,10 +85,12 @@ class informer {
     enum class ending : std::uint8_t { clean, told };  // of a watch: by the server, by the machine
 
     [[nodiscard]] awaitable<void> run();
+    [[nodiscard]] awaitable<void> perform(list_watch::action what);
     [[nodiscard]] awaitable<void> oversee();
     [[nodiscard]] awaitable<void> list(list_watch::action what);
     [[nodiscard]] awaitable<void> watch(list_watch::action what);
     [[nodiscard]] awaitable<base::result<ending>> read(list_watch::action what);
+    [[nodiscard]] awaitable<void> made_mistake(std::string what);
     [[nodiscard]] base::result<bool> take(std::string_view line);
     [[nodiscard]] base::result<page_reader::trailer> take_page(const std::string& page);
     void completed();

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "api/names.hpp"
+#include "base/contain.hpp"
 #include "watch/finished.hpp"
 
 namespace cotrain::watch {
@@ -73,7 +74,22 @@ const projection* intake::project(const object_view& object) {
     return nullptr;
 }
 
+// One object, and one thing that the listener makes of it, must not cost the others.
+template <class Work>
+void intake::contain(std::string_view ns, std::string_view name, Work work) {
+    try {
+        work();
+    } catch (...) {
+        log_.error("taking in a watched object ended in an exception, which is a mistake of the operator",
+                   {{"kind", info_of(of_).label}, {"namespace", ns}, {"name", name}, {"error", base::caught()}});
+    }
+}
+
 void intake::upsert(const object_view& object, bool shown) {
+    contain(object.ns.raw, object.name.raw, [&] { take_in(object, shown); });
+}
+
+void intake::take_in(const object_view& object, bool shown) {
     const auto known = store_.find(object.ns.raw, object.name.raw);
     // The answer to our write was taken in, now its event comes; or the other way round.
     if (known && store_.repeats(*known, object.resource_version.raw, shown)) return;
@@ -97,41 +113,52 @@ void intake::upsert(const object_view& object, bool shown) {
     if (changes != nothing) {
         if (parts_ != nullptr && parts_->failure()) complain(object);
         const object_record* const now = store_.get(at);
-        to_.changed({.of = of_,
-                     .at = at,
-                     .object = now,
-                     .changes = static_cast<std::uint8_t>(changes | also),
-                     .group_before = group == now->group ? no_text : group});
+        contain(object.ns.raw, object.name.raw, [&] {
+            to_.changed({.of = of_,
+                         .at = at,
+                         .object = now,
+                         .changes = static_cast<std::uint8_t>(changes | also),
+                         .group_before = group == now->group ? no_text : group});
+        });
     }
     texts_.release(group);
 }
 
 void intake::remove(const object_view& object) {
-    const auto known = store_.find(object.ns.raw, object.name.raw);
-    if (!known) return;
-    const bool another = !object.uid.empty() && find_uid(texts_, object.uid.raw) != store_.get(*known)->id;
-    if (!another) drop(*known);
+    contain(object.ns.raw, object.name.raw, [&] {
+        const auto known = store_.find(object.ns.raw, object.name.raw);
+        if (!known) return;
+        const bool another = !object.uid.empty() && find_uid(texts_, object.uid.raw) != store_.get(*known)->id;
+        if (!another) drop(*known);
+    });
 }
 
 void intake::drop(handle h) {
-    to_.removed(of_, *store_.get(h));
+    tell_removed(*store_.get(h));
     store_.remove(h);
 }
 
+void intake::tell_removed(const object_record& last) {
+    const std::string_view key = texts_.view(last.key);
+    const std::size_t slash = key.find('/');
+    const std::string_view ns = slash == std::string_view::npos ? std::string_view{} : key.substr(0, slash);
+    contain(ns, key.substr(slash + 1), [&] { to_.removed(of_, last); });
+}
+
 void intake::sweep(std::uint64_t picture) {
-    store_.sweep([this](const object_record& gone) { to_.removed(of_, gone); }, picture, ns_);
+    store_.sweep([this](const object_record& gone) { tell_removed(gone); }, picture, ns_);
 }
 
 void intake::end_picture(std::string_view version) {
     const std::uint64_t number = version_number(version);
     sweep(number == 0 ? newest : number);
-    to_.synced(of_);
+    contain(ns_, {}, [this] { to_.synced(of_); });
 }
 
 void intake::vanish() {
     begin_picture();
     sweep(newest);
-    to_.missing(of_);
+    contain(ns_, {}, [this] { to_.missing(of_); });
 }
 
 // What an older definition let in is kept as far as it could be read.

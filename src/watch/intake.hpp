@@ -29,7 +29,8 @@ class intake {
 
     // What reads the parts of objects of this kind; null where none is looked into.
     [[nodiscard]] part_reader* parts() { return parts_; }
-    // An object as parts() has just read it. `shown`: see object_store.
+    // An object as parts() has just read it. `shown`: see object_store. An exception, the listener's ones included, is
+    // logged and costs no other object.
     void upsert(const object_view& object, bool shown = true);
     void remove(const object_view& object);
 
@@ -47,7 +48,11 @@ class intake {
     [[nodiscard]] const projection* project_file(const object_view& object);
     // The TrainJob that controls it, if it is known.
     [[nodiscard]] const object_record* owner_of(const projection& p) const;
+    template <class Work>
+    void contain(std::string_view ns, std::string_view name, Work work);
+    void take_in(const object_view& object, bool shown);
     void drop(handle h);
+    void tell_removed(const object_record& last);
     void sweep(std::uint64_t picture);
     void complain(const object_view& object);
 

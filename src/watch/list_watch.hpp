@@ -106,6 +106,8 @@ class list_watch {
     // A request or stream failed; also a line that is no event (errc::decode) or too long (errc::too_large).
     void failed(const base::error& why, moment now);
 
+    // A request is under way, as far as was reported.
+    [[nodiscard]] bool under_way() const { return state_ != state::resting; }
     // Whether the store has shown a whole picture once; it may be behind since.
     [[nodiscard]] bool synced() const { return synced_; }
     // Whether the server said last that it does not know the kind.

@@ -32,11 +32,22 @@ TEST(config_flags, both_spellings_of_go_are_taken) {
 
 TEST(config_flags, log_levels) {
     EXPECT_EQ(read({"--zap-log-level=2"})->log_level, base::level::debug);
+    EXPECT_EQ(read({"--zap-log-level=+128"})->log_level, base::level::debug);
+    EXPECT_EQ(read({"--zap-log-level=9999999999"})->log_level, base::level::debug);
     EXPECT_EQ(read({"--zap-log-level=ERROR"})->log_level, base::level::error);
     EXPECT_EQ(read({})->log_level, base::level::info);
     EXPECT_THAT(read({"--zap-log-level=0"}).error().message,
                 StartsWith("--zap-log-level: '0' cannot be used, allowed: debug, info, error"));
     EXPECT_FALSE(read({"--zap-log-level="}));
+}
+
+// What the reference's flags take (controller-runtime's zap package).
+TEST(config_flags, every_value_of_zap_is_taken) {
+    for (const char* flag :
+         {"--zap-time-encoding=epoch", "--zap-time-encoding=millis", "--zap-time-encoding=nanos",
+          "--zap-time-encoding=ISO8601", "--zap-time-encoding=rfc3339nano", "--zap-encoder=JSON",
+          "--zap-stacktrace-level=Info", "--zap-stacktrace-level=error", "--zap-log-level=panic", "--zap-devel=0"})
+        EXPECT_TRUE(read({flag})) << flag;
 }
 
 TEST(config_flags, mistakes_are_named) {
@@ -79,7 +90,7 @@ TEST_F(config_file, flags_win_over_the_file) {
 }
 
 TEST_F(config_file, errors_begin_with_the_files_name) {
-    write("kind: Configuration\n");
+    write("apiVersion: v2\n");
     EXPECT_THAT(load_configuration({.config_file = path_}).error().message, StartsWith(path_ + ": apiVersion: "));
     EXPECT_THAT(load_configuration({.config_file = path_ + ".no"}).error().message, HasSubstr("No such file"));
 }

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <stdexcept>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/run.hpp"
@@ -51,6 +54,36 @@ TEST(task_group, an_exception_is_not_swallowed) {
     group.spawn("bug", throw_a_bug());
     EXPECT_THROW(loop.run(), std::runtime_error);
     EXPECT_EQ(group.size(), 0U);
+}
+
+awaitable<void> fail_twice(int* runs, signal* third) {
+    if (++*runs == 1) throw std::runtime_error("first bug");
+    if (*runs == 2) throw 7;  // NOLINT(hicpp-exception-baseclass): whatever is thrown
+    third->notify_later();
+    bool ended = false;
+    co_await sleep_for_ever(&ended);
+}
+
+TEST(task_group, a_supervised_task_begins_again_after_an_exception_and_still_ends_when_asked) {
+    asio::io_context loop(1);
+    std::vector<std::string> lines;
+    logger log([](void* to, std::string_view line) { static_cast<std::vector<std::string>*>(to)->emplace_back(line); },
+               &lines, level::info);
+    int runs = 0;
+    test::run(loop, [](logger* log, int* runs) -> awaitable<void> {
+        task_group group(co_await asio::this_coro::executor);
+        signal third;
+        group.supervise("tea", [&] { return fail_twice(runs, &third); }, *log,
+                        {std::chrono::milliseconds(1), std::chrono::milliseconds(2), 2.0, 0.5});
+        co_await third.wait();
+        EXPECT_EQ(group.oldest(), "tea");
+        group.cancel();
+        co_await group.join();
+    }(&log, &runs));
+    EXPECT_EQ(runs, 3);
+    ASSERT_EQ(lines.size(), 2U);
+    EXPECT_TRUE(lines[0].contains(R"("task":"tea","error":"first bug")")) << lines[0];
+    EXPECT_TRUE(lines[1].contains("no std::exception")) << lines[1];
 }
 
 awaitable<void> wait_for(signal* s, bool* notified) { *notified = co_await s->wait(); }

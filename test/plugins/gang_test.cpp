@@ -62,6 +62,9 @@ TEST(gangs, of_volcano_carry_queue_priority_and_topology) {
     EXPECT_EQ(spec.get("priorityClassName").as_string(), "high");
     EXPECT_EQ(spec.get({"networkTopology", "mode"}).as_string(), "soft");
     EXPECT_EQ(spec.get({"networkTopology", "highestTierAllowed"}).as_int(), 1);
+    const api::ref pods =
+        p.object("JobSet").get({"spec", "replicatedJobs"}).at(0).get({"template", "spec", "template", "metadata"});
+    EXPECT_EQ(pods.get({"annotations", "scheduling.k8s.io/group-name"}).as_string(), "job");
 }
 
 TEST(gangs, of_two_schedulers_are_refused) {  // difference 4

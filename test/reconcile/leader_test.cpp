@@ -7,6 +7,7 @@
 #include <deque>
 #include <list>
 #include <optional>
+#include <stdexcept>
 
 #include "api/json.hpp"
 #include "api/lease.hpp"
@@ -364,6 +365,57 @@ TEST(leader, identities_differ) {
     const std::string a = make_identity("host", random);
     EXPECT_NE(a, make_identity("host", random));
     EXPECT_THAT(a, testing::MatchesRegex("host_[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"));
+}
+
+// A log that throws where a Lease was just read or written: the attempt has no known outcome then.
+TEST(leader, attempts_that_end_in_an_exception_are_made_again) {
+    lease_server here;
+    here.api.log = base::logger(
+        [](void* to, std::string_view text) {
+            auto& lines = *static_cast<std::vector<std::string>*>(to);
+            lines.emplace_back(text);
+            if (text.contains("lease holder changed") && lines.size() < 4) throw std::runtime_error("the log is full");
+        },
+        &here.api.lines, base::level::info);
+    here.run([](lease_server& s) -> awaitable<void> {
+        leader& me = s.add("me", [](bool leads) {
+            if (leads) throw std::runtime_error("who follows is not ready");
+        });
+        me.start();
+        EXPECT_TRUE(co_await me.acquired());
+        while (s.writes < 4) co_await s.turn();
+        EXPECT_TRUE(me.leading());
+        EXPECT_GE(me.failures(), 1U);
+        EXPECT_TRUE(co_await me.stop());
+        EXPECT_EQ(s.holder(), "");
+    });
+    EXPECT_THAT(here.api.lines, testing::Contains(HasSubstr("attempt in an exception")));
+    EXPECT_THAT(here.api.lines, testing::Contains(HasSubstr("who follows is not ready")));
+}
+
+// Who always throws cannot renew, and leads no more when the Lease's time is over.
+TEST(leader, exceptions_without_end_still_lose_the_lease) {
+    lease_server here;
+    here.timing = {600ms, 300ms, 20ms};
+    here.api.log = base::logger(
+        [](void* to, std::string_view text) {
+            auto& lines = *static_cast<std::vector<std::string>*>(to);
+            lines.emplace_back(text);
+            if (text.contains("cannot read or update the lease")) throw std::runtime_error("the log is full");
+        },
+        &here.api.lines, base::level::info);
+    here.run([](lease_server& s) -> awaitable<void> {
+        std::vector<bool> told;
+        leader& me = s.add("me", [&told](bool leads) { told.push_back(leads); });
+        me.start();
+        EXPECT_TRUE(co_await me.acquired());
+        s.refusals.assign(10'000, 500);
+        while (!me.lost()) co_await s.turn();
+        EXPECT_FALSE(me.may_write());
+        EXPECT_FALSE(co_await me.stop());
+        EXPECT_THAT(told, ElementsAre(true, false));
+    });
+    EXPECT_THAT(here.api.lines, testing::Contains(HasSubstr("attempt in an exception")));
 }
 
 }  // namespace

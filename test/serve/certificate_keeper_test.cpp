@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <string>
 
 #include "api/edit.hpp"
@@ -303,6 +304,30 @@ TEST_F(keeper, what_it_may_not_watch_it_looks_at_now_and_then) {
     EXPECT_LE(server.watches, 3 * 8);
     EXPECT_LE(server.gets, 3 * 3 * 8 + 3);
     EXPECT_GT(server.gets, 6) << "changes are found without a watch";
+}
+
+TEST_F(keeper, goes_on_after_exceptions) {
+    int calls = 0;
+    api.run([&calls](fake_api& a, kube::client& c) -> awaitable<void> {
+        return [](fake_api* a, kube::client* c, int* calls) -> awaitable<void> {
+            served_certificate serving({});
+            keeper_options given = options();
+            given.mistake_retry = {std::chrono::milliseconds(1), std::chrono::milliseconds(2), 2.0, 0.5};
+            given.now = [calls] {
+                if (++*calls < 4) throw std::runtime_error("no time");
+                return now();
+            };
+            certificate_keeper keeper(co_await asio::this_coro::executor, *c, serving, given, a->log);
+            keeper.start();
+            co_await until_settled(&keeper);
+            EXPECT_TRUE(serving.ready());
+            co_await keeper.stop();
+        }(&a, &c, &calls);
+    });
+    EXPECT_GE(calls, 4);
+    EXPECT_TRUE(std::ranges::any_of(api.lines, [](const std::string& line) {
+        return line.contains(R"("task":"certificates")") && line.contains("no time");
+    }));
 }
 
 }  // namespace

@@ -69,6 +69,8 @@ struct scene {
         statuses->push_back(co_await post(token("one-node-0-0-abcde")));
     }
 
+    kube::rate_limit rate{};  // statusServer.qps and burst
+
     void run(const std::function<awaitable<void>(scene&)>& what) {
         api.run([this, &what](fake_api& a, kube::client& c) { return serve(&a, &c, &what); });
     }
@@ -77,7 +79,7 @@ struct scene {
             if (job.name != "one") return std::nullopt;
             return known_job{std::chrono::sys_seconds(seconds(job_created)), {"node"}};
         };
-        progress_endpoint endpoint(*c, {}, jobs, a->log);
+        progress_endpoint endpoint(*c, rate, jobs, a->log);
         net::server server(
             a->loop.get_executor(), progress_endpoint::server_options(),
             [&endpoint](net::incoming in) { return endpoint.answer(std::move(in)); }, base::null_logger());
@@ -115,6 +117,17 @@ TEST(progress_endpoint, each_job_has_a_rate_of_its_own) {
         EXPECT_GE(std::ranges::count(statuses, 429), 40);
         EXPECT_GE(std::ranges::count(statuses, 200), 5);
         EXPECT_EQ(std::ranges::count(statuses, 200), s.applied());
+    });
+}
+
+TEST(progress_endpoint, all_jobs_share_a_rate) {
+    scene here;
+    here.rate = {.qps = 0.001, .burst = 2};
+    here.run([](scene& s) -> awaitable<void> {
+        std::vector<int> statuses;
+        for (int i = 0; i < 3; ++i) co_await s.post_into(&statuses);
+        EXPECT_THAT(statuses, testing::ElementsAre(200, 200, 429));
+        EXPECT_EQ(s.applied(), 2);
     });
 }
 
