@@ -37,7 +37,7 @@ env -i PATH="$PATH" TERM=dumb bash -c 'exec unshare --mount --pid --fork --kill-
   mount -t proc proc \"$0/proc\" && mount -t tmpfs tmpfs \"$0/tmp\" && mount --rbind /dev \"$0/dev\" && mount --bind \"$1\" \"$0/ccache\"
   chroot \"$0\" env -i HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb CCACHE_DIR=/ccache bash -c \"cd /cotrain && { $2; } </dev/null\"
   ps -eo pid=,comm= | grep -vE \" (ps|grep|bash|unshare)\$\" >\"$0/left-running\" || :
-"' "$root" "$(ccache -k cache_dir)" "$words" >"$work/demo" 2>&1 || { tail -n 60 "$work/demo" >&2; die "'$words' failed on a bare Debian 12"; }
+"' "$root" "$(ccache -k cache_dir)" "$words" >"$work/demo" 2>&1 || { cat "$work/demo" >&2; die "'$words' failed on a bare Debian 12"; }
 
 installed >"$work/after"
 check 'the demo reaches Complete' grep -q Complete "$work/demo"

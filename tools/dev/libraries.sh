@@ -14,24 +14,26 @@ need_libraries() {
     [ -r "$debian_keyring" ] && have apt-get || continue
     say "unpacking $package of Debian $suite into $cache/libraries (the system keeps what it has)"
     mkdir -p "$cache/libraries"
-    unpack_library "$name" "$suite" "$kind" "$package" "$hash" || die "setup: $package of Debian $suite could not be had"
+    unpack_library "$name" "$suite" "$kind" "$package" "$hash" ||
+      say "$package of Debian $suite could not be had: CMake fetches $name from upstream"
   done <<<"$unpacked_libraries"
 }
 
-# In a subshell, for its trap. The link comes last: what it names is whole.
+# In a subshell, for its trap. The link comes last: what it names is whole. Each step says when it fails: `set -e` is off
+# for a caller that looks at the result.
 unpack_library() (
   local name=$1 suite=$2 kind=$3 package=$4 hash=$5 work archive found
-  work=$(mktemp -d "$cache/libraries/work.XXXXXX")
+  work=$(mktemp -d "$cache/libraries/work.XXXXXX") || return
   trap 'rm -rf "$work"' EXIT
   chmod 755 "$work"
-  archive=$(debian_archive "$work" "$suite" "$kind" "$package")
+  archive=$(debian_archive "$work" "$suite" "$kind" "$package") || return
   found=$(sha256sum "$archive" | cut -d' ' -f1)
   [ "$found" = "$hash" ] || say "$(basename "$archive") is not the release that was tried; apt vouches for it"
   mkdir "$work/unpacked"
   case $kind in
     binary) dpkg-deb -x "$archive" "$work/unpacked" ;;
     source) tar -xf "$archive" -C "$work/unpacked" --strip-components=1 ;;
-  esac
+  esac || return
   mv -T "$work/unpacked" "$cache/libraries/$name-${found:0:16}" 2>/dev/null || [ -e "$cache/libraries/$name-${found:0:16}" ]
   ln -sfn "$name-${found:0:16}" "$cache/libraries/$name"
 )
@@ -49,7 +51,7 @@ debian_archive() {
 
 readonly debian_keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 # private_apt SUITE[,SUITE…] deb|deb-src APT-GET'S WORDS…: apt-get with these suites alone, its lists and archives in the
-# cache.
+# cache. A mirror that is a snapshot of a day has lists that have expired: their signature is what counts here.
 private_apt() {
   local suites=${1//,/ } types=$2 at=$cache/apt/$1-$2 mirror security=
   shift 2
@@ -60,12 +62,12 @@ private_apt() {
     "${mirror:-http://deb.debian.org/debian}$security" "$suites" "$debian_keyring" >"$at/one.sources"
   local apt=(apt-get -q -o "Dir::Etc::SourceList=$at/one.sources" -o Dir::Etc::SourceParts=/dev/null -o Dir::Etc::Preferences=/dev/null
     -o Dir::Etc::PreferencesParts=/dev/null -o "Dir::State::Lists=$at/lists" -o "Dir::Cache=$at" -o APT::Sandbox::User=root
-    -o Acquire::Retries=3 -o Acquire::Languages=none)
+    -o Acquire::Retries=3 -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false)
   {
     flock 8
     [ -n "$(find "$at/updated" -mmin -600 2>/dev/null)" ] || { "${apt[@]}" update && touch "$at/updated"; } || return
   } 8>"$at/lock" >&2
-  "${apt[@]}" "$@" >&2
+  "${apt[@]}" "$@" >&2 </dev/null
 }
 
 # Where this machine gets its packages from now.
