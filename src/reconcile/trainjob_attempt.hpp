@@ -38,7 +38,8 @@ struct trainjob_reconciler::attempt {
     bool made_set = false;  // there was no JobSet before
     bool hash_now = false;  // the snapshot's hash is to be recorded even if nothing else is
     bool lifecycle = false;
-    bool panicked = false;  // an exception ended what was to be made
+    bool ended_by_others = false;  // see runtime::status_input
+    bool panicked = false;         // an exception ended what was to be made
 
     [[nodiscard]] target at(const api::resource_type& type, std::string_view name) const {
         return {&type, std::string(job.meta.ns), std::string(name)};
@@ -49,7 +50,8 @@ struct trainjob_reconciler::attempt {
                 .runtime_supported = unreadable || runtime::runtime_supported(job.spec.runtime),
                 .trouble = trouble,
                 .now = now,
-                .lifecycle = lifecycle};
+                .lifecycle = lifecycle,
+                .ended_by_others = ended_by_others};
     }
 };
 

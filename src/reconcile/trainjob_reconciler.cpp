@@ -220,6 +220,8 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen, std::string_
     if (memory.job != seen.job->id) memory = job_memory{.job = seen.job->id, .stirred = memory.stirred};
     if (memory.snapshot_hash == seen.body->snapshot_hash()) memory.snapshot_hash = {};  // it is written down
     a.stirred = memory.stirred;
+    a.ended_by_others = memory.goes_on && seen.job->terminal();
+    if (!seen.job->terminal()) memory.goes_on = true;
     a.loses_pods = loses_pods(seen);
     a.settled = is_settled(seen);
     if (a.settled) {  // of the spec only what the record has is asked, and that it could be read is known

@@ -153,7 +153,7 @@ class trainjob_reconciler {
 
     // trainjob_finished.cpp: jobs that have ended.
     [[nodiscard]] awaitable<outcome> tidy_up(watch::text_id key);
-    [[nodiscard]] awaitable<base::result<>> judge_again(watch::text_id key);
+    [[nodiscard]] awaitable<base::result<>> judge_again(watch::text_id key, bool ended_by_others);
     [[nodiscard]] awaitable<base::result<>> pass_on_counts(watch::text_id key);
     [[nodiscard]] awaitable<base::result<>> end_children(watch::text_id key);
     [[nodiscard]] std::optional<std::chrono::nanoseconds> time_left(watch::text_id key) const;

@@ -75,6 +75,9 @@ awaitable<base::result<>> trainjob_reconciler::write_status(attempt* a) {
         if (patch) body = body_for(a->memory, patch, a->version);
     }
     if (body.empty()) co_return base::result<>{};
+    // Whether it is taken in or not: the answer may be lost.
+    if (const auto known = memories_.find(a->key); a->next.finished && known != memories_.end())
+        known->second.goes_on = false;
     auto answer = co_await api_.merge_patch(a->at(names::train_job, a->job.meta.name), "status", std::move(body));
     if (!answer) {
         if (answer.error().http_status == 404) co_return base::result<>{};  // gone meanwhile

@@ -30,15 +30,20 @@ bool terminal(const api::job_set& set) {
            api::is_true(set.conditions, names::job_set_failed);
 }
 
-// Takes away a Failed that has no ground: the runtime is supported after all, or the JobSet, which is older than the
-// condition and was never replaced, has not failed. What a vanished JobSet left behind stays.
-void drop_groundless_failure(train_job_status& status, const status_input& in, const api::job_set* own) {
+// Takes away a Failed that somebody else wrote while the JobSet runs on. Any other one stays, whatever the JobSet says
+// later, as does one of which nobody knows who wrote it.
+void drop_failure_of_others(train_job_status& status, const status_input& in, const api::job_set* own) {
     const condition* const failure = api::find_condition(status.conditions, names::failed);
-    if (failure == nullptr || failure->reason == names::reason_deadline) return;
-    const bool supported_again = failure->reason == names::reason_not_supported && in.runtime_supported;
-    const bool made_up = own != nullptr && !terminal(*own) && own->meta.creation_time &&
-                         *own->meta.creation_time <= failure->last_transition_time;
-    if (supported_again || made_up) api::remove_condition(status.conditions, names::failed);
+    if (!in.ended_by_others || failure == nullptr || failure->reason == names::reason_deadline) return;
+    if (own != nullptr && !terminal(*own)) api::remove_condition(status.conditions, names::failed);
+}
+
+// Of a job that has ended only counts change.
+void fold(train_job_status& status, const api::job_set& set, const status_reporter& report) {
+    const bool ended = is_finished(status);
+    api::condition_list before = status.conditions;
+    report(status, set);
+    if (ended) status.conditions = std::move(before);
 }
 
 void set_suspended(train_job_status& status, const api::train_job& job, api::seconds_time now) {
@@ -102,7 +107,7 @@ status_outcome next_status(const status_input& in, const status_reporter& report
         in.job_set != nullptr && in.job_set->meta.controlled_by(in.job.meta.uid) ? in.job_set : nullptr;
     const api::seconds_time now = to_seconds(in.now);
 
-    drop_groundless_failure(out.status, in, own);
+    drop_failure_of_others(out.status, in, own);
     if (!in.runtime_supported && !is_finished(out.status)) {
         const auto& wanted = in.job.spec.runtime;
         const std::string message =
@@ -112,7 +117,7 @@ status_outcome next_status(const status_input& in, const status_reporter& report
                            now);
     }
     set_suspended(out.status, in.job, now);
-    if (own != nullptr) report(out.status, *own);
+    if (own != nullptr) fold(out.status, *own, report);
 
     if (!is_finished(out.status)) {
         const auto deadline = deadline_of(in.job, out.status);

@@ -50,7 +50,8 @@ class machine : public testing::Test {
                             .runtime_supported = supported,
                             .trouble = trouble,
                             .now = now,
-                            .lifecycle = lifecycle},
+                            .lifecycle = lifecycle,
+                            .ended_by_others = ended_by_others},
                            [this](api::train_job_status& status, const api::job_set& s) {
                                ++reports;
                                for (const auto& c : s.conditions) {
@@ -65,6 +66,7 @@ class machine : public testing::Test {
     std::optional<std::pair<std::string, std::string>> trouble;
     api::micros_time now = start + 10s;
     bool lifecycle = false;
+    bool ended_by_others = false;
     int reports = 0;
 };
 
@@ -149,9 +151,15 @@ TEST_F(machine, a_failure_outlives_its_job_set) {  // difference 1
     EXPECT_TRUE(next().finished);
 }
 
-TEST_F(machine, a_made_up_failure_goes) {
+TEST_F(machine, a_failure_of_others_goes) {
     job.status.conditions = {condition(names::failed, api::condition_status::yes, "Fake", start + 5s)};
+    EXPECT_EQ(types(next().status), list{"Failed"}) << "nobody knows whose it is";
+    ended_by_others = true;
+    EXPECT_EQ(types(next(false).status), list{"Failed"}) << "the JobSet that it is about may have gone";
     EXPECT_EQ(types(next().status), list{});
+    set.conditions = {condition(names::complete, api::condition_status::yes, "Done")};
+    set.conditions[0].type = names::job_set_completed;
+    EXPECT_EQ(types(next().status), list{"Failed"}) << "it was first";
 }
 
 TEST_F(machine, listens_to_its_own_job_set_only) {
@@ -161,14 +169,14 @@ TEST_F(machine, listens_to_its_own_job_set_only) {
     EXPECT_EQ(reports, 0);
 }
 
-TEST_F(machine, unsupported_runtimes_fail_until_they_are_supported) {
+TEST_F(machine, unsupported_runtimes_fail_for_good) {  // difference 1
     supported = false;
     job.status = next().status;
     ASSERT_EQ(types(job.status), list{"Failed"});
     EXPECT_EQ(job.status.conditions[0].reason, names::reason_not_supported);
     EXPECT_FALSE(next().wants_children);
     supported = true;
-    EXPECT_EQ(types(next().status), list{});
+    EXPECT_EQ(types(next().status), list{"Failed"});
 }
 
 TEST_F(machine, wakes_for_the_deadline_and_enforces_it) {  // difference 2
