@@ -65,16 +65,10 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
         if (!wanted) co_return base::fail(wanted.error());
         if (!*wanted) co_return base::result<>{};
     }
-    if (auto found = co_await find_runtime(a); !found) {
-        co_await stop_anyway(a);
-        co_return found;
-    }
-    if (!set_went(*a)) {
-        if (auto known = co_await find_secrets(a, a->runtime); !known) {
-            co_await stop_anyway(a);
-            co_return known;
-        }
-    }
+    if (auto found = co_await find_runtime(a); !found) co_return found;
+    base::result<> known;
+    if (!set_went(*a)) known = co_await find_secrets(a, a->runtime);
+    if (!known && !find_records(all_, a->key).owns_set()) co_return known;
     a->outdated = set_went(*a);
     if (a->outdated) co_return base::result<>{};
     auto steps = plan(*a);
@@ -85,14 +79,23 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
         if (!wanted) co_return base::fail(wanted.error());
         if (!*wanted) co_return base::result<>{};
     }
-    for (step& s : *steps) {
+    co_return co_await apply_all(a, std::move(*steps), std::move(known));
+}
+
+// A JobSet that is ours is suspended and resumed whatever becomes of other children; one is made when they are there.
+// `all`: what has failed before.
+awaitable<base::result<>> trainjob_reconciler::apply_all(attempt* a, std::vector<step> steps, base::result<> all) {
+    for (step& s : steps) {
         if (s.so) continue;
         if (!is_there(*a)) co_return gone();
         a->outdated = set_went(*a);
         if (a->outdated) co_return base::result<>{};
-        if (auto done = co_await apply(a, std::move(s)); !done || a->outdated) co_return done;
+        auto done = co_await apply(a, std::move(s));
+        if (a->outdated) co_return done;
+        if (!done && (!a->set || done.error().code == base::errc::canceled)) co_return done;
+        if (!done && all) all = std::move(done);
     }
-    co_return base::result<>{};
+    co_return all;
 }
 
 // Whether children may have been made for the job before: one that is missing may have gone with it. A new job's have
@@ -190,11 +193,13 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
     const job_records seen = find_records(all_, a.key);
     a.set.reset();
     if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
-    const auto children = find_children(a.memory, all_, seen);
+    const auto children = children_of(a, seen);
+    tell_premade(a, children);
     const std::string ca = with_.ca_certificate ? with_.ca_certificate() : std::string{};
     runtime::observed observed;
     observed.children = children;
     observed.job_set = a.set ? &*a.set : nullptr;
+    observed.foreign_later = seen.owns_set();
     observed.ca_certificate = ca;
     observed.make_ssh_key = with_.make_ssh_key;
     observed.make_curve_key = with_.make_curve_key;
@@ -207,6 +212,40 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
         steps.push_back({std::move(object)});
     }
     return steps;
+}
+
+// What exists under the names that children need.
+std::vector<runtime::observed_child> trainjob_reconciler::children_of(attempt& a, const job_records& seen) const {
+    auto children = find_children(a.memory, all_, seen);
+    const auto memory = memories_.find(a.key);
+    for (runtime::observed_child& c : children) {
+        const watch::kind of = kind_of(*c.type);
+        const watch::object_record* const found = all_.find(of, a.job.meta.ns, c.name);
+        if (c.state != runtime::child_state::foreign || !found->owner.empty()) continue;
+        const bool is_secret = of == watch::kind::secret;
+        const bool pair = is_secret && memory != memories_.end() && memory->second.premade_secret == found->id;
+        if (pair || (!is_secret && runtime::is_premade(*c.type, c.name, {}))) c.state = runtime::child_state::premade;
+    }
+    return children;
+}
+
+// Once for each, and again after a start: whoever made it may not have meant it for this job.
+void trainjob_reconciler::tell_premade(attempt& a, const std::vector<runtime::observed_child>& children) {
+    const std::vector<needed_child> needed = needed_by(*a.runtime);
+    for (const runtime::observed_child& c : children) {
+        if (c.state != runtime::child_state::premade) continue;
+        const auto is_it = [&](const needed_child& n) {
+            return n.type == c.type && runtime::child_name(a.job, n.suffix) == c.name;
+        };
+        if (std::ranges::none_of(needed, is_it)) continue;
+        job_memory& memory = memories_[a.key];
+        const std::uint64_t name = watch::hash_bytes(c.name);
+        if (memory.find(kind_of(*c.type), name) != nullptr) continue;
+        memory.at(kind_of(*c.type), name);  // it is missed when it goes
+        tell(a, event_type::normal, "ExistingChildUsed",
+             std::string(c.type->kind) + " " + std::string(c.name) +
+                 " was there before and is used as it is: nobody controls it");
+    }
 }
 
 // Each apply says which object it means: the one that the store has, or none.
@@ -276,6 +315,11 @@ awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const run
     // deletion may have been heard before this answer.
     if (is_file && (is_ours || type.kind == names::secret.kind)) all_.restore(kind_of(type), *answer);
     if (!is_ours) {
+        if (found.controller.uid.empty() && type.kind == names::secret.kind) {
+            const auto premade = co_await is_premade_secret(a, wanted->name);
+            a->outdated = premade && *premade;
+            if (a->outdated) co_return base::result<>{};
+        }
         if (type.kind == names::secret.kind) a->pause = foreign_secret_pause;
         co_return runtime::foreign_child(type, wanted->name);
     }

@@ -45,6 +45,7 @@ struct job_memory {
     bool recalled = false;         // of a reopened job: what the stores had let go of was asked for
     std::uint8_t begun_again = 0;  // runs in a row that others overtook
     readiness pods = readiness::unseen;
+    watch::uid premade_secret{};  // that nobody controls, and that was found to be a pair of keys
     std::uint64_t runtime_version = 0;
     std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version
     std::string snapshot_hash{};                                 // that the status does not have yet

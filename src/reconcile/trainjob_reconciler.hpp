@@ -122,6 +122,7 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
     [[nodiscard]] awaitable<void> stop_anyway(attempt* a);
     [[nodiscard]] std::string recorded_hash(const attempt& a) const;
+    [[nodiscard]] awaitable<base::result<>> apply_all(attempt* a, std::vector<step> steps, base::result<> all);
     [[nodiscard]] awaitable<base::result<>> apply(attempt* a, step what);
     [[nodiscard]] bool is_foreign(const attempt& a, const runtime::object& object) const;
     [[nodiscard]] std::string uid_of(const attempt& a, const runtime::object& object) const;
@@ -132,6 +133,7 @@ class trainjob_reconciler {
     [[nodiscard]] compiled runtime_at_hand(const attempt& a);
     [[nodiscard]] awaitable<base::result<>> find_secrets(attempt* a, compiled runtime);
     [[nodiscard]] awaitable<base::result<>> ask_for_secret(attempt* a, std::string name);
+    [[nodiscard]] awaitable<base::result<bool>> is_premade_secret(attempt* a, std::string name);
     void forget_secrets(watch::text_id key);
 
     // trainjob_children.cpp
@@ -139,6 +141,8 @@ class trainjob_reconciler {
                                                                       base::error why);
     [[nodiscard]] awaitable<base::result<bool>> wants_children_still(attempt* a);
     [[nodiscard]] base::result<std::vector<step>> plan(attempt& a);
+    [[nodiscard]] std::vector<runtime::observed_child> children_of(attempt& a, const job_records& seen) const;
+    void tell_premade(attempt& a, const std::vector<runtime::observed_child>& children);
     void remember(attempt& a, const runtime::object& object, std::uint64_t version);
 
     // trainjob_diff.cpp: what need not be done.

@@ -70,6 +70,8 @@ awaitable<base::result<>> trainjob_reconciler::write_status(attempt* a) {
     std::string body;
     {
         const stage_timer timer(timings_, stage::status);
+        const job_records seen = find_records(all_, a->key);
+        if (a->set && seen.owns_set()) a->set->suspend = seen.set->suspend;  // as this run has left it
         a->next = framework_.trainjob_status(a->input(with_.wall()));
         const api::ref patch = with_hash(*a, api::status_patch(a->memory, a->job.status, a->next.status));
         if (patch) body = body_for(a->memory, patch, a->version);

@@ -46,7 +46,11 @@ void fold(train_job_status& status, const api::job_set& set, const status_report
     if (ended) status.conditions = std::move(before);
 }
 
-void set_suspended(train_job_status& status, const api::train_job& job, api::seconds_time now) {
+// What is so counts: a JobSet may run on for a while, or stay suspended.
+void set_suspended(train_job_status& status, const api::train_job& job, const api::job_set* own,
+                   api::seconds_time now) {
+    const bool lags = own != nullptr && own->suspend != job.spec.suspend && !terminal(*own);
+    if (lags && !is_finished(status)) return;
     if (job.spec.suspend) {
         api::set_condition(
             status.conditions,
@@ -64,6 +68,7 @@ std::optional<api::micros_time> deadline_of(const api::train_job& job, const tra
     if (job.spec.active_deadline_seconds <= 0 || job.spec.suspend || !job.meta.creation_time) return std::nullopt;
     api::seconds_time start = *job.meta.creation_time;
     const condition* const suspended = api::find_condition(status.conditions, names::suspended);
+    if (suspended != nullptr && suspended->status == condition_status::yes) return std::nullopt;  // not resumed yet
     if (suspended != nullptr && suspended->status == condition_status::no) start = suspended->last_transition_time;
     // Beyond the calendar's end there is no deadline.
     constexpr std::int64_t seconds_max = 100LL * 365 * 24 * 3600;
@@ -116,7 +121,7 @@ status_outcome next_status(const status_input& in, const status_reporter& report
                            make_condition(names::failed, condition_status::yes, names::reason_not_supported, message),
                            now);
     }
-    set_suspended(out.status, in.job, now);
+    set_suspended(out.status, in.job, own, now);
     if (own != nullptr) fold(out.status, *own, report);
 
     if (!is_finished(out.status)) {

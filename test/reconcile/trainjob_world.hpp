@@ -151,6 +151,12 @@ class trainjob_world final : public remote {
         if (found == objects.end()) co_return refused(404);
         co_return found->second;
     }
+    awaitable<base::result<std::string>> get_whole(target at) override {
+        requests.push_back("read " + label_of(at));
+        const auto found = objects.find(label_of(at));
+        if (found == objects.end()) co_return refused(404);
+        co_return found->second;
+    }
     // With the API server's preconditions.
     awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) override {
         if (on_apply) on_apply();

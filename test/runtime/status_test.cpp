@@ -45,6 +45,7 @@ class machine : public testing::Test {
             {.api_version = {}, .kind = {}, .name = {}, .uid = "u", .controller = true});
     }
     status_outcome next(bool with_set = true) {
+        if (!lags) set.suspend = job.spec.suspend;
         return next_status({.job = job,
                             .job_set = with_set ? &set : nullptr,
                             .runtime_supported = supported,
@@ -67,6 +68,7 @@ class machine : public testing::Test {
     api::micros_time now = start + 10s;
     bool lifecycle = false;
     bool ended_by_others = false;
+    bool lags = false;  // the JobSet is not yet suspended, or resumed, as the job is
     int reports = 0;
 };
 
@@ -129,6 +131,21 @@ TEST_F(machine, suspends_and_resumes) {
     EXPECT_EQ(types(job.status), list{"Suspended=False"});
     EXPECT_EQ(job.status.conditions[0].reason, "Resumed");
     EXPECT_EQ(job.status.conditions[0].last_transition_time, start + 15s);
+}
+
+TEST_F(machine, is_suspended_and_resumed_when_its_job_set_is) {
+    lags = true;
+    job.spec.suspend = true;
+    EXPECT_EQ(types(next().status), list{});
+    EXPECT_EQ(types(next(false).status), list{"Suspended"}) << "nothing runs";
+    set.suspend = true;
+    job.status = next().status;
+    EXPECT_EQ(types(job.status), list{"Suspended"});
+    job.spec.suspend = false;
+    job.spec.active_deadline_seconds = 5;
+    EXPECT_EQ(types(next().status), list{"Suspended"}) << "its clock stands, too";
+    set.suspend = false;
+    EXPECT_EQ(types(next().status), list{"Suspended=False"});
 }
 
 TEST_F(machine, finishes_for_good) {  // difference 1
