@@ -85,8 +85,8 @@ base::result<> jobset::sync_parallelism(runtime::info& i) const {
     return {};
 }
 
-base::result<> jobset::build(runtime::info& i, const api::train_job& job, const runtime::observed& seen,
-                             runtime::object_list& out) const {
+base::result<> jobset::build_job_set(runtime::info& i, const api::train_job& job, const runtime::observed& seen,
+                                     runtime::object_list& out) const {
     const api::job_set* const existing = seen.job_set;
     if (existing != nullptr) {
         if (!existing->meta.controlled_by(job.meta.uid)) return runtime::foreign_child(names::job_set, job.meta.name);

@@ -23,6 +23,7 @@ struct trainjob_reconciler::attempt {
     std::uint64_t status_print = 0;           // what its status looked like then
     std::uint32_t stirred = 0;
     std::optional<api::job_set> set{};
+    api::ref set_spec{};                     // of `set`, in `memory`, where the API server was asked for it
     std::shared_ptr<const ended_set> end{};  // what `set` is made of, if it has left the store
     compiled runtime{};                      // of the snapshot, or to become it
     runtime::status_outcome next{};

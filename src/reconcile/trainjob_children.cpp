@@ -37,6 +37,19 @@ std::unexpected<base::error> stale(const runtime::object& object, std::string_vi
     return base::fail(std::move(e));
 }
 
+// Of an apply: JobSet's definition answers 422, its webhook as the version of its framework has it.
+bool keeps(const base::error& e) { return e.message.contains("immutable"); }
+bool is_refused(const base::error& e) {
+    constexpr int invalid = 422;
+    constexpr int forbidden = 403;
+    return e.http_status == invalid || (e.http_status == forbidden && keeps(e));
+}
+
+// Until a JobSet that is suspended and known in full by then is planned with once more.
+constexpr std::chrono::milliseconds look_again_pause{1};
+// Until a JobSet that is to be made again is looked at, if nobody tells that its Pods or itself have gone.
+constexpr std::chrono::seconds replace_pause{5};
+
 }  // namespace
 
 // An exception is told in the job's status like any failure. What is applied by then stays, as after any failure.
@@ -74,12 +87,43 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     auto steps = plan(*a);
     if (!steps) co_return base::fail(std::move(steps.error()));
     diff(*a, *steps);
+    if (must_see_set(*a, *steps)) {
+        if (auto read = co_await read_set(a); !read || a->outdated) co_return read;
+        steps = plan(*a);
+        if (!steps) co_return base::fail(std::move(steps.error()));
+        diff(*a, *steps);
+    }
     if (old && !asked && makes_any(*a, *steps)) {
         const auto wanted = co_await wants_children_still(a);
         if (!wanted) co_return base::fail(wanted.error());
         if (!*wanted) co_return base::result<>{};
     }
     co_return co_await apply_all(a, std::move(*steps), std::move(known));
+}
+
+// What else is applied is about the Pods of the JobSet that is there (runtime/framework.hpp), whose spec the store has
+// only while it is suspended.
+bool trainjob_reconciler::must_see_set(const attempt& a, const std::vector<step>& steps) const {
+    if (!a.set || a.set->spec) return false;
+    const std::vector<needed_child> needed = needed_by(*a.runtime);
+    return std::ranges::any_of(steps, [&](const step& s) {
+        if (s.so || s.repairs || s.object.type == &names::secret) return false;  // a repair: as it was sent before
+        return std::ranges::any_of(needed, [&](const needed_child& n) {
+            return n.type == s.object.type && runtime::child_name(a.job, n.suffix) == s.object.name;
+        });
+    });
+}
+
+awaitable<base::result<>> trainjob_reconciler::read_set(attempt* a) {
+    const auto answer = co_await api_.get(a->at(names::job_set, a->job.meta.name));
+    if (!answer && answer.error().http_status != 404) co_return base::fail(answer.error());
+    const auto document = answer ? api::parse_json_copy(a->memory, *answer) : base::result<api::ref>{};
+    const bool same = answer && document && document->get({"metadata", "uid"}).as_string() == a->set->meta.uid;
+    a->outdated = !same;  // its events are on their way
+    if (!same) co_return base::result<>{};
+    all_.note(watch::kind::job_set, *answer);
+    a->set_spec = document->get("spec");
+    co_return base::result<>{};
 }
 
 // A JobSet that is ours is suspended and resumed whatever becomes of other children; one is made when they are there.
@@ -155,6 +199,7 @@ awaitable<base::result<>> trainjob_reconciler::find_runtime(attempt* a) {
     if (const auto m = memories_.find(a->key); m != memories_.end()) {
         m->second.runtime = a->runtime;
         m->second.runtime_version = version;
+        m->second.made_here = read->immutable;
         // Another controller's, or ours whose hash was not written down any more: it counts as it was found.
         if (recorded.empty()) m->second.snapshot_hash = std::move(read->hash);
         a->hash_now = a->hash_now || recorded.empty();
@@ -193,6 +238,7 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
     const job_records seen = find_records(all_, a.key);
     a.set.reset();
     if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
+    if (a.set) a.set->spec = spec_of_set(a, seen);
     const auto children = children_of(a, seen);
     tell_premade(a, children);
     const std::string ca = with_.ca_certificate ? with_.ca_certificate() : std::string{};
@@ -212,6 +258,14 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
         steps.push_back({std::move(object)});
     }
     return steps;
+}
+
+// As it was read, or as the store has it; absent where it is not known, or of no use.
+api::ref trainjob_reconciler::spec_of_set(attempt& a, const job_records& seen) const {
+    if (a.set_spec || !seen.owns_set() || seen.set_body == nullptr) return a.set_spec;
+    if (seen.set_body->spec_left_out || seen.set_body->spec().empty() || needed_by(*a.runtime).empty()) return {};
+    const auto spec = api::parse_json_copy(a.memory, seen.set_body->spec());
+    return spec ? *spec : api::ref{};
 }
 
 // What exists under the names that children need.
@@ -263,9 +317,11 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, step what) {
     timings_[static_cast<std::size_t>(stage::apply)].observe(stage_timer::clock::now() - begun);
     if (!answer && is_another(answer.error()))
         co_return co_await judge_other(a, &object, uid, std::move(answer.error()));
-    constexpr int invalid = 422;
-    if (!answer && answer.error().http_status == invalid && object.type == &names::job_set && a->set) {
-        answer = co_await keep_templates(a, &object, std::move(answer.error()));
+    if (!answer && object.type == &names::job_set && a->set && is_refused(answer.error())) {
+        const auto known = memories_.find(a->key);
+        const bool ours = known != memories_.end() && known->second.made_here;
+        if (ours && keeps(answer.error())) co_return co_await replace_set(a, std::move(answer.error()));
+        if (!ours) answer = co_await keep_templates(a, &object, std::move(answer.error()));
     }
     if (!answer) co_return base::fail(std::move(answer.error()));
     const std::uint64_t version = all_.note(kind_of(*object.type), *answer);
@@ -275,6 +331,9 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, step what) {
     }
     if (what.repairs) ++counts_.repairs;
     a->applied_set = a->applied_set || object.type == &names::job_set;
+    if (object.type == &names::job_set && a->set && a->job.spec.suspend && !a->set->spec &&
+        !needed_by(*a->runtime).empty())
+        a->pause = std::max<std::chrono::nanoseconds>(a->pause, look_again_pause);  // its spec is known from now on
     if (object.type == &names::job_set && !a->set) {
         a->made_set = true;
         if (with_.normal_events) tell(*a, event_type::normal, "JobSetCreated", "JobSet " + object.name + " is made");
@@ -328,6 +387,24 @@ awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const run
     co_return base::result<>{};
 }
 
+// A JobSet of ours cannot become what it is to be: while it is suspended it has no Pods, and is made again. One that
+// runs is suspended first.
+awaitable<base::result<>> trainjob_reconciler::replace_set(attempt* a, base::error why) {
+    co_await stop_anyway(a);
+    const job_records seen = find_records(all_, a->key);
+    a->outdated = !seen.owns_set();
+    if (a->outdated) co_return base::result<>{};
+    if (!seen.set->suspend) co_return base::fail(std::move(why));
+    a->pause = std::max<std::chrono::nanoseconds>(a->pause, replace_pause);
+    if (!a->set->suspend || a->set->any_active()) co_return base::result<>{};  // its Pods are still going
+    const target set = a->at(names::job_set, a->job.meta.name);
+    auto gone = co_await api_.remove(set, std::string(a->set->meta.uid));
+    if (!gone) co_return gone;
+    tell(*a, event_type::normal, "JobSetReplaced",
+         "JobSet " + set.name + " is made again: it is suspended, and what changed of it cannot be changed in place");
+    co_return base::result<>{};
+}
+
 // Its suspension must pass whatever its templates are: a JobSet of another controller would be stuck for good.
 awaitable<base::result<std::string>> trainjob_reconciler::keep_templates(attempt* a, const runtime::object* wanted,
                                                                          base::error why) {
@@ -352,6 +429,7 @@ void trainjob_reconciler::remember(attempt& a, const runtime::object& object, st
     if (object.name.ends_with(names::snapshot_suffix)) {
         memory.runtime = a.runtime;
         memory.runtime_version = version;
+        memory.made_here = true;
         memory.snapshot_hash = api::snapshot_hash(a.runtime->snapshot_data().get(names::snapshot_key).as_string());
         const job_records seen = find_records(all_, a.key);  // one that was deleted has been recorded
         a.hash_now = seen.body != nullptr && !seen.body->snapshot_hash().empty();

@@ -122,6 +122,9 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
     [[nodiscard]] awaitable<void> stop_anyway(attempt* a);
     [[nodiscard]] std::string recorded_hash(const attempt& a) const;
+    [[nodiscard]] bool must_see_set(const attempt& a, const std::vector<step>& steps) const;
+    [[nodiscard]] awaitable<base::result<>> read_set(attempt* a);
+    [[nodiscard]] api::ref spec_of_set(attempt& a, const job_records& seen) const;
     [[nodiscard]] awaitable<base::result<>> apply_all(attempt* a, std::vector<step> steps, base::result<> all);
     [[nodiscard]] awaitable<base::result<>> apply(attempt* a, step what);
     [[nodiscard]] bool is_foreign(const attempt& a, const runtime::object& object) const;
@@ -139,6 +142,7 @@ class trainjob_reconciler {
     // trainjob_children.cpp
     [[nodiscard]] awaitable<base::result<std::string>> keep_templates(attempt* a, const runtime::object* wanted,
                                                                       base::error why);
+    [[nodiscard]] awaitable<base::result<>> replace_set(attempt* a, base::error why);
     [[nodiscard]] awaitable<base::result<bool>> wants_children_still(attempt* a);
     [[nodiscard]] base::result<std::vector<step>> plan(attempt& a);
     [[nodiscard]] std::vector<runtime::observed_child> children_of(attempt& a, const job_records& seen) const;

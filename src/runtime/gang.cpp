@@ -29,7 +29,8 @@ base::result<std::optional<api::editor>> pod_group_of(const info& i, const api::
                                                       const api::resource_type& type) {
     const auto state = seen.state_of(type, job.meta.name);
     if (state == child_state::foreign && !seen.foreign_later) return foreign_child(type, job.meta.name);
-    if (state == child_state::premade || (state == child_state::ours && !job.spec.suspend)) return std::nullopt;
+    const bool runs = !job.spec.suspend && seen.job_set != nullptr;
+    if (state == child_state::premade || (state == child_state::ours && runs)) return std::nullopt;
     const auto size = gang_of(i);
     if (!size) return base::fail(size.error());
     api::editor group = new_child(i.memory(), type, job.meta.name, job);

@@ -45,15 +45,29 @@ base::result<info> info::make(api::arena& memory, const compiled_runtime& runtim
     const auto patched =
         apply_patches(memory, {runtime.spec(), metadata.get("labels"), metadata.get("annotations")}, job);
     if (!patched) return base::fail(patched.error());
-    made.spec_ = patched->spec.is_object() ? editor::of(memory, patched->spec) : editor::object(memory);
     made.labels_ = patched->labels;
     made.annotations_ = patched->annotations;
-    made.subdomain_ = made.spec_.get({"network", "subdomain"}).as_string();
-    if (made.subdomain_.empty()) made.subdomain_ = job.meta.name;
-    made.list_pod_sets();
+    made.take_spec(patched->spec.is_object() ? editor::of(memory, patched->spec) : editor::object(memory));
+    made.count_pods();
     if (auto laid = made.lay_resources(job); !laid) return base::fail(std::move(laid.error()));
     if (auto good = check_memory(memory); !good) return base::fail(std::move(good.error()));
     return made;
+}
+
+info info::with_pods_of(ref spec) const {
+    info there(*this);
+    there.take_spec(editor::of(*memory_, spec));
+    return there;
+}
+
+void info::take_spec(editor spec) {
+    spec_ = spec;
+    subdomain_ = spec_.get({"network", "subdomain"}).as_string();
+    if (subdomain_.empty()) subdomain_ = job_name_;
+    pod_sets_.clear();
+    by_name_.clear();
+    opened_.clear();
+    list_pod_sets();
 }
 
 void info::list_pod_sets() {
@@ -66,7 +80,7 @@ void info::list_pod_sets() {
         set.name = job.get("name").as_string();
         set.ancestor = ancestor_of(job);
         set.index = i;
-        set.count = std::max(to_count(job.get({"template", "spec", "parallelism"}), 1), 1);
+        set.count = to_count(job.get({"template", "spec", "parallelism"}), 1);
         set.replicas = to_count(job.get("replicas"), 1);
         pod_sets_.push_back(std::move(set));
     }
@@ -78,7 +92,12 @@ void info::list_pod_sets() {
     if (trainer() == nullptr) {  // the earlier dialect has no labels
         if (pod_set* const node = find(names::node)) node->ancestor = names::ancestor_trainer;
     }
+}
+
+// As jobs with a role and mlPolicy have it.
+void info::count_pods() {
     for (auto& set : pod_sets_) {
+        set.count = std::max(set.count, 1);
         if (set.ancestor == names::ancestor_trainer || set.ancestor == names::ancestor_dataset ||
             set.ancestor == names::ancestor_model) {
             set.replicas = 1;

@@ -37,7 +37,9 @@ struct curve_key {
 
 struct observed {
     std::span<const observed_child> children;  // those not listed are absent
-    const api::job_set* job_set = nullptr;     // the JobSet of the job's name, whoever controls it
+    // The JobSet of the job's name, whoever controls it. Where it is the job's and its spec is known, all other
+    // children are about its pods.
+    const api::job_set* job_set = nullptr;
     // Plans go on where children are foreign: whoever applies them refuses these, each by itself.
     bool foreign_later = false;
     std::string_view ca_certificate;  // PEM of the status server's CA; only with gate TrainJobStatus

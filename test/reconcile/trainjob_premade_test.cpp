@@ -187,7 +187,7 @@ const std::array obstacles{
              },
              false},
     obstacle{"a plan that is impossible",
-             [](trainjob_premade& t) { t.w.patch(job, R"({"spec":{"trainer":{"numNodes":2000000000}}})"); }, false},
+             [](trainjob_premade& t) { t.w.patch(job, R"({"spec":{"trainer":{"numNodes":2147483647}}})"); }, false},
 };
 
 TEST(trainjob_premade_orders, no_other_child_keeps_a_job_set_from_being_suspended_or_resumed) {

@@ -174,6 +174,13 @@ class trainjob_world final : public remote {
                 other.message = "metadata.uid: Invalid value: \"" + uid + "\": field is immutable";
                 co_return base::fail(std::move(other));
             }
+            if (keeps_templates && at.type == &api::names::job_set) {
+                if (!is_part(fixed_jobs(memory, out.get("spec")), fixed_jobs(memory, old->get("spec"))))
+                    co_return immutable();
+                api::editor spec = api::editor::of(memory, api::deep_copy(memory, old->get("spec")));
+                spec.set("suspend", out.get({"spec", "suspend"}).as_bool(false));
+                out.set("spec", spec);
+            }
             if (const api::ref status = old->get("status")) out.set("status", status);
             out.ensure_object("metadata").set("uid", old->get({"metadata", "uid"}));
         }
@@ -221,6 +228,7 @@ class trainjob_world final : public remote {
     std::function<void()> on_remove;          // once
     std::function<void(surroundings&)> tune;  // before a restart
     bool leads = true;
+    bool keeps_templates = false;  // as JobSet's webhook does
     api::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
 
    private:
