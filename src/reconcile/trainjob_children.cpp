@@ -359,6 +359,7 @@ awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const run
                                                            base::error why) {
     const api::resource_type& type = *wanted->type;
     const bool is_file = type.kind == names::config_map.kind || type.kind == names::secret.kind;
+    const watch::deletion_watch since(all_.store(kind_of(type)), a->job.meta.ns, wanted->name);
     const auto answer = co_await api_.get(a->at(type, wanted->name));
     if (!answer && answer.error().http_status != 404) co_return base::fail(answer.error());
     if (!answer) {
@@ -370,9 +371,8 @@ awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const run
     if (auto read = watch::decode_object(*answer, found); !read) co_return base::fail(read.error());
     all_.note(kind_of(type), *answer);
     const bool is_ours = found.controller.uid.is(a->job.meta.uid);
-    // One of a reopened job, or a Secret: no event tells of it again. Of another's ConfigMap the watch tells: its
-    // deletion may have been heard before this answer.
-    if (is_file && (is_ours || type.kind == names::secret.kind)) all_.restore(kind_of(type), *answer);
+    // One of a reopened job, or a Secret: no event tells of it again.
+    if (is_file) all_.restore(kind_of(type), since, *answer);
     if (!is_ours) {
         if (found.controller.uid.empty() && type.kind == names::secret.kind) {
             const auto premade = co_await is_premade_secret(a, wanted->name);

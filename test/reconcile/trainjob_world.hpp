@@ -149,7 +149,9 @@ class trainjob_world final : public remote {
         if (on_get) std::exchange(on_get, nullptr)();
         const auto found = objects.find(label_of(at));
         if (found == objects.end()) co_return refused(404);
-        co_return found->second;
+        const std::string answer = found->second;
+        if (on_got) on_got(label_of(at));
+        co_return answer;
     }
     awaitable<base::result<std::string>> get_whole(target at) override {
         requests.push_back("read " + label_of(at));
@@ -222,7 +224,8 @@ class trainjob_world final : public remote {
     std::array<std::string, watch::kinds> doubts;  // why a kind's store is not to be relied upon
     bool follows = true;                           // what changes comes in
     outcome last;
-    std::function<void()> on_get;  // once
+    std::function<void()> on_get;                    // once
+    std::function<void(const std::string&)> on_got;  // the answer is on its way, and not yet there
     std::function<void()> on_apply;
     std::function<void()> on_patch;
     std::function<void()> on_remove;          // once
