@@ -37,8 +37,11 @@ std::unexpected<base::error> stale(const runtime::object& object, std::string_vi
     return base::fail(std::move(e));
 }
 
-// Of an apply: JobSet's definition answers 422, its webhook as the version of its framework has it.
-bool keeps(const base::error& e) { return e.message.contains("immutable"); }
+// Of an apply. Where JobSet's webhook keeps the jobs it calls their list invalid as a whole, and shows it: the end of
+// the message, which says why, is cut off.
+bool keeps(const base::error& e) {
+    return e.message.contains("immutable") || e.message.contains("spec.replicatedJobs: Invalid value");
+}
 bool is_refused(const base::error& e) {
     constexpr int invalid = 422;
     constexpr int forbidden = 403;
@@ -68,7 +71,8 @@ awaitable<base::result<>> trainjob_reconciler::make_children_contained(attempt* 
 
 awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     if (a->loses_pods) {
-        if (auto asked = co_await find_secrets(a, runtime_at_hand(*a)); !asked) co_return asked;
+        auto asked = co_await find_secrets(a, runtime_at_hand(*a));
+        if (!asked && !(a->set && a->set->suspend)) co_return asked;  // one that is to be resumed does not wait for it
     }
     if (!a->lacks_secret && !must_plan(*a)) co_return base::result<>{};
     const bool old = had_children(*a);

@@ -48,11 +48,12 @@ inline std::unexpected<base::error> refused(int status) {
     return base::fail(
         base::error{.code = base::errc::status, .http_status = status, .message = std::to_string(status)});
 }
-// As JobSet's webhook says it.
+// As JobSet's webhook says it, and as much of it as is kept.
 inline std::unexpected<base::error> immutable() {
-    base::error e = base::make_error(base::errc::status,
-                                     "admission webhook \"vjobset.kb.io\" denied the request: spec.replicatedJobs: "
-                                     "Invalid value: field is immutable");
+    base::error e =
+        base::make_error(base::errc::status,
+                         "422 Invalid: admission webhook \"vjobset.kb.io\" denied the request: JobSet \"job\" is "
+                         "invalid: spec.replicatedJobs: Invalid value: [{\"name\":\"launcher\",\"gro…");
     e.http_status = 422;
     return base::fail(std::move(e));
 }
