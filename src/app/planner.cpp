@@ -14,6 +14,7 @@
 #include "api/schema/metadata.hpp"
 #include "plugins/flux_keys.hpp"
 #include "plugins/mpi_keys.hpp"
+#include "runtime/guards.hpp"
 #include "runtime/status.hpp"
 
 namespace cotrain::app {
@@ -264,9 +265,12 @@ void planner::render(api::arena& memory, const runtime::compiled_runtime& runtim
     std::vector<runtime::observed_child> children;
     each_child(out.job.meta.ns, out.job.meta.name, [&](const api::resource_type& type, ref child) {
         const auto owner = controller_of(child).get("uid").as_string();
+        const std::string_view name = child.get({"metadata", "name"}).as_string();
         const bool ours = !owner.empty() && owner == out.job.meta.uid;
-        children.push_back({&type, child.get({"metadata", "name"}).as_string(),
-                            ours ? runtime::child_state::ours : runtime::child_state::foreign});
+        const bool premade = owner.empty() && runtime::is_premade(type, name, child);
+        using runtime::child_state;
+        const child_state state = premade ? child_state::premade : child_state::foreign;
+        children.push_back({&type, name, ours ? child_state::ours : state});
     });
     const auto set =
         observed_.find(key(names::job_set.api_version, names::job_set.kind, out.job.meta.ns, out.job.meta.name));

@@ -167,9 +167,14 @@ base::result<> flux::build(runtime::info& i, const api::train_job& job, const ru
     out.push_back(runtime::finish(names::config_map, map_name, map));
 
     switch (seen.state_of(names::secret, runtime::child_name(job, names::flux_curve_suffix))) {
-        case runtime::child_state::ours: return {};  // immutable, never rotated
-        case runtime::child_state::foreign:
-            return runtime::foreign_child(names::secret, runtime::child_name(job, names::flux_curve_suffix));
+        case runtime::child_state::ours:  // immutable, never rotated
+        case runtime::child_state::premade: return {};
+        case runtime::child_state::foreign: {
+            std::string secret = runtime::child_name(job, names::flux_curve_suffix);
+            if (!seen.foreign_later) return runtime::foreign_child(names::secret, secret);
+            out.push_back({&names::secret, std::move(secret), {}});
+            return {};
+        }
         case runtime::child_state::absent: break;
     }
     auto secret = key_secret(i, job, seen);

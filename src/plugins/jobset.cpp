@@ -6,6 +6,7 @@
 
 #include "api/names.hpp"
 #include "runtime/guards.hpp"
+#include "runtime/status.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -85,8 +86,8 @@ base::result<> jobset::sync_parallelism(runtime::info& i) const {
     return {};
 }
 
-base::result<> jobset::build(runtime::info& i, const api::train_job& job, const runtime::observed& seen,
-                             runtime::object_list& out) const {
+base::result<> jobset::build_job_set(runtime::info& i, const api::train_job& job, const runtime::observed& seen,
+                                     runtime::object_list& out) const {
     const api::job_set* const existing = seen.job_set;
     if (existing != nullptr) {
         if (!existing->meta.controlled_by(job.meta.uid)) return runtime::foreign_child(names::job_set, job.meta.name);
@@ -113,16 +114,20 @@ base::result<> jobset::build(runtime::info& i, const api::train_job& job, const 
 }
 
 void jobset::report_status(api::train_job_status& status, const api::job_set& children, api::seconds_time now) const {
-    const auto carry = [&](std::string_view theirs, std::string_view ours, std::string_view other) {
-        const api::condition* const said = api::find_condition(children.conditions, theirs);
-        if (said == nullptr || said->status != api::condition_status::yes) return;
-        if (api::is_true(status.conditions, other)) return;  // the first terminal condition wins
-        api::condition c = *said;
-        c.type = ours;
-        api::set_condition(status.conditions, std::move(c), now);
+    const auto said = [&](std::string_view theirs) {
+        const api::condition* const c = api::find_condition(children.conditions, theirs);
+        return c != nullptr && c->status == api::condition_status::yes ? c : nullptr;
     };
-    carry(names::job_set_completed, names::complete, names::failed);
-    carry(names::job_set_failed, names::failed, names::complete);
+    // The first terminal condition wins.
+    const api::condition* const completed = said(names::job_set_completed);
+    const api::condition* const failed = said(names::job_set_failed);
+    const bool fails =
+        failed != nullptr && (completed == nullptr || failed->last_transition_time < completed->last_transition_time);
+    if (const api::condition* const end = fails ? failed : completed; end != nullptr && !runtime::is_finished(status)) {
+        api::condition c = *end;
+        c.type = fails ? names::failed : names::complete;
+        api::set_condition(status.conditions, std::move(c), now);
+    }
     status.jobs.clear();
     for (const auto& j : children.jobs) {
         status.jobs.push_back({std::string(j.name), j.ready, j.succeeded, j.failed, j.active, j.suspended});

@@ -16,8 +16,8 @@ struct jobset {
 
     [[nodiscard]] base::result<> identify_pod_network(runtime::info& i, const api::train_job& job) const;
     [[nodiscard]] base::result<> sync_parallelism(runtime::info& i) const;
-    [[nodiscard]] base::result<> build(runtime::info& i, const api::train_job& job, const runtime::observed& seen,
-                                       runtime::object_list& out) const;
+    [[nodiscard]] base::result<> build_job_set(runtime::info& i, const api::train_job& job,
+                                               const runtime::observed& seen, runtime::object_list& out) const;
     void validate(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const;
     void report_status(api::train_job_status& status, const api::job_set& children, api::seconds_time now) const;
 };

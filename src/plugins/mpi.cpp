@@ -178,8 +178,12 @@ base::result<> mpi::build(const runtime::info& i, const api::train_job& job, con
     }
     const std::string secret_name = runtime::child_name(job, names::ssh_auth_suffix);
     switch (seen.state_of(names::secret, secret_name)) {
-        case runtime::child_state::ours: break;  // immutable, never rotated
-        case runtime::child_state::foreign: return runtime::foreign_child(names::secret, secret_name);
+        case runtime::child_state::ours:  // immutable, never rotated
+        case runtime::child_state::premade: break;
+        case runtime::child_state::foreign:
+            if (!seen.foreign_later) return runtime::foreign_child(names::secret, secret_name);
+            out.push_back({&names::secret, secret_name, {}});
+            break;
         case runtime::child_state::absent: {
             auto secret = key_secret(i, job, seen);
             if (!secret) return base::fail(secret.error());

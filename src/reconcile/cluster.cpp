@@ -43,7 +43,8 @@ std::uint64_t cluster::note(watch::kind of, std::string_view object) {
     return version;
 }
 
-void cluster::restore(watch::kind of, std::string_view object) {
+void cluster::restore(watch::kind of, const watch::deletion_watch& since, std::string_view object) {
+    if (since.deleted()) return;
     watch::intake& in = *intakes_[static_cast<std::size_t>(of)];
     watch::object_view seen;
     if (!watch::decode_object(object, seen, in.parts())) return;

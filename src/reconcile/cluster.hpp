@@ -69,8 +69,8 @@ class cluster {
     // Returns the object's resourceVersion; 0 if the answer is no object.
     std::uint64_t note(watch::kind of, std::string_view object);
     // Takes in what a store had let go of (watch/finished.hpp) and no event will tell again. What is known of it by now
-    // stays.
-    void restore(watch::kind of, std::string_view object);
+    // stays, and one that went since it was asked for does not come back. `since`: from before it was asked for.
+    void restore(watch::kind of, const watch::deletion_watch& since, std::string_view object);
     // The API server says that there is none, which no event may tell of one that was restored.
     void drop(watch::kind of, std::string_view ns, std::string_view name);
 

@@ -17,14 +17,16 @@ struct target {
     std::string name;
 };
 
-// Answers are the API server's JSON; of Secrets no more than metadata. Writes fail with errc::canceled, unsent, where
-// they are not ours to make.
+// Answers are the API server's JSON; of Secrets no more than metadata, but for one. Writes fail with errc::canceled,
+// unsent, where they are not ours to make.
 class remote {
    public:
     virtual ~remote() = default;
     // Whether writes go through now.
     [[nodiscard]] virtual bool leading() const = 0;
     [[nodiscard]] virtual awaitable<base::result<std::string>> get(target at) = 0;
+    // The one that gives a Secret with what it holds.
+    [[nodiscard]] virtual awaitable<base::result<std::string>> get_whole(target at) = 0;
     // Server-side apply as `trainer`. With a uid forced, to that very object; without one it makes the object, and
     // never touches one that is there: `is_another()` tells such refusals. Secrets are only ever made.
     [[nodiscard]] virtual awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) = 0;

@@ -23,6 +23,7 @@ struct trainjob_reconciler::attempt {
     std::uint64_t status_print = 0;           // what its status looked like then
     std::uint32_t stirred = 0;
     std::optional<api::job_set> set{};
+    api::ref set_spec{};                     // of `set`, in `memory`, where the API server was asked for it
     std::shared_ptr<const ended_set> end{};  // what `set` is made of, if it has left the store
     compiled runtime{};                      // of the snapshot, or to become it
     runtime::status_outcome next{};
@@ -38,7 +39,8 @@ struct trainjob_reconciler::attempt {
     bool made_set = false;  // there was no JobSet before
     bool hash_now = false;  // the snapshot's hash is to be recorded even if nothing else is
     bool lifecycle = false;
-    bool panicked = false;  // an exception ended what was to be made
+    bool ended_by_others = false;  // see runtime::status_input
+    bool panicked = false;         // an exception ended what was to be made
 
     [[nodiscard]] target at(const api::resource_type& type, std::string_view name) const {
         return {&type, std::string(job.meta.ns), std::string(name)};
@@ -49,7 +51,8 @@ struct trainjob_reconciler::attempt {
                 .runtime_supported = unreadable || runtime::runtime_supported(job.spec.runtime),
                 .trouble = trouble,
                 .now = now,
-                .lifecycle = lifecycle};
+                .lifecycle = lifecycle,
+                .ended_by_others = ended_by_others};
     }
 };
 

@@ -37,6 +37,22 @@ std::unexpected<base::error> stale(const runtime::object& object, std::string_vi
     return base::fail(std::move(e));
 }
 
+// Of an apply. Where JobSet's webhook keeps the jobs it calls their list invalid as a whole, and shows it: the end of
+// the message, which says why, is cut off.
+bool keeps(const base::error& e) {
+    return e.message.contains("immutable") || e.message.contains("spec.replicatedJobs: Invalid value");
+}
+bool is_refused(const base::error& e) {
+    constexpr int invalid = 422;
+    constexpr int forbidden = 403;
+    return e.http_status == invalid || (e.http_status == forbidden && keeps(e));
+}
+
+// Until a JobSet that is suspended and known in full by then is planned with once more.
+constexpr std::chrono::milliseconds look_again_pause{1};
+// Until a JobSet that is to be made again is looked at, if nobody tells that its Pods or itself have gone.
+constexpr std::chrono::seconds replace_pause{5};
+
 }  // namespace
 
 // An exception is told in the job's status like any failure. What is applied by then stays, as after any failure.
@@ -55,7 +71,8 @@ awaitable<base::result<>> trainjob_reconciler::make_children_contained(attempt* 
 
 awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
     if (a->loses_pods) {
-        if (auto asked = co_await find_secrets(a, runtime_at_hand(*a)); !asked) co_return asked;
+        auto asked = co_await find_secrets(a, runtime_at_hand(*a));
+        if (!asked && !(a->set && a->set->suspend)) co_return asked;  // one that is to be resumed does not wait for it
     }
     if (!a->lacks_secret && !must_plan(*a)) co_return base::result<>{};
     const bool old = had_children(*a);
@@ -65,34 +82,68 @@ awaitable<base::result<>> trainjob_reconciler::make_children(attempt* a) {
         if (!wanted) co_return base::fail(wanted.error());
         if (!*wanted) co_return base::result<>{};
     }
-    if (auto found = co_await find_runtime(a); !found) {
-        co_await stop_anyway(a);
-        co_return found;
-    }
-    if (!set_went(*a)) {
-        if (auto known = co_await find_secrets(a, a->runtime); !known) {
-            co_await stop_anyway(a);
-            co_return known;
-        }
-    }
+    if (auto found = co_await find_runtime(a); !found) co_return found;
+    base::result<> known;
+    if (!set_went(*a)) known = co_await find_secrets(a, a->runtime);
+    if (!known && !find_records(all_, a->key).owns_set()) co_return known;
     a->outdated = set_went(*a);
     if (a->outdated) co_return base::result<>{};
     auto steps = plan(*a);
     if (!steps) co_return base::fail(std::move(steps.error()));
     diff(*a, *steps);
+    if (must_see_set(*a, *steps)) {
+        if (auto read = co_await read_set(a); !read || a->outdated) co_return read;
+        steps = plan(*a);
+        if (!steps) co_return base::fail(std::move(steps.error()));
+        diff(*a, *steps);
+    }
     if (old && !asked && makes_any(*a, *steps)) {
         const auto wanted = co_await wants_children_still(a);
         if (!wanted) co_return base::fail(wanted.error());
         if (!*wanted) co_return base::result<>{};
     }
-    for (step& s : *steps) {
+    co_return co_await apply_all(a, std::move(*steps), std::move(known));
+}
+
+// What else is applied is about the Pods of the JobSet that is there (runtime/framework.hpp), whose spec the store has
+// only while it is suspended.
+bool trainjob_reconciler::must_see_set(const attempt& a, const std::vector<step>& steps) const {
+    if (!a.set || a.set->spec) return false;
+    const std::vector<needed_child> needed = needed_by(*a.runtime);
+    return std::ranges::any_of(steps, [&](const step& s) {
+        if (s.so || s.repairs || s.object.type == &names::secret) return false;  // a repair: as it was sent before
+        return std::ranges::any_of(needed, [&](const needed_child& n) {
+            return n.type == s.object.type && runtime::child_name(a.job, n.suffix) == s.object.name;
+        });
+    });
+}
+
+awaitable<base::result<>> trainjob_reconciler::read_set(attempt* a) {
+    const auto answer = co_await api_.get(a->at(names::job_set, a->job.meta.name));
+    if (!answer && answer.error().http_status != 404) co_return base::fail(answer.error());
+    const auto document = answer ? api::parse_json_copy(a->memory, *answer) : base::result<api::ref>{};
+    const bool same = answer && document && document->get({"metadata", "uid"}).as_string() == a->set->meta.uid;
+    a->outdated = !same;  // its events are on their way
+    if (!same) co_return base::result<>{};
+    all_.note(watch::kind::job_set, *answer);
+    a->set_spec = document->get("spec");
+    co_return base::result<>{};
+}
+
+// A JobSet that is ours is suspended and resumed whatever becomes of other children; one is made when they are there.
+// `all`: what has failed before.
+awaitable<base::result<>> trainjob_reconciler::apply_all(attempt* a, std::vector<step> steps, base::result<> all) {
+    for (step& s : steps) {
         if (s.so) continue;
         if (!is_there(*a)) co_return gone();
         a->outdated = set_went(*a);
         if (a->outdated) co_return base::result<>{};
-        if (auto done = co_await apply(a, std::move(s)); !done || a->outdated) co_return done;
+        auto done = co_await apply(a, std::move(s));
+        if (a->outdated) co_return done;
+        if (!done && (!a->set || done.error().code == base::errc::canceled)) co_return done;
+        if (!done && all) all = std::move(done);
     }
-    co_return base::result<>{};
+    co_return all;
 }
 
 // Whether children may have been made for the job before: one that is missing may have gone with it. A new job's have
@@ -152,6 +203,7 @@ awaitable<base::result<>> trainjob_reconciler::find_runtime(attempt* a) {
     if (const auto m = memories_.find(a->key); m != memories_.end()) {
         m->second.runtime = a->runtime;
         m->second.runtime_version = version;
+        m->second.made_here = read->immutable;
         // Another controller's, or ours whose hash was not written down any more: it counts as it was found.
         if (recorded.empty()) m->second.snapshot_hash = std::move(read->hash);
         a->hash_now = a->hash_now || recorded.empty();
@@ -190,11 +242,14 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
     const job_records seen = find_records(all_, a.key);
     a.set.reset();
     if (seen.set != nullptr) a.set = stored_job_set(a.memory, all_, seen, a.job.status);
-    const auto children = find_children(a.memory, all_, seen);
+    if (a.set) a.set->spec = spec_of_set(a, seen);
+    const auto children = children_of(a, seen);
+    tell_premade(a, children);
     const std::string ca = with_.ca_certificate ? with_.ca_certificate() : std::string{};
     runtime::observed observed;
     observed.children = children;
     observed.job_set = a.set ? &*a.set : nullptr;
+    observed.foreign_later = seen.owns_set();
     observed.ca_certificate = ca;
     observed.make_ssh_key = with_.make_ssh_key;
     observed.make_curve_key = with_.make_curve_key;
@@ -207,6 +262,48 @@ base::result<std::vector<trainjob_reconciler::step>> trainjob_reconciler::plan(a
         steps.push_back({std::move(object)});
     }
     return steps;
+}
+
+// As it was read, or as the store has it; absent where it is not known, or of no use.
+api::ref trainjob_reconciler::spec_of_set(attempt& a, const job_records& seen) const {
+    if (a.set_spec || !seen.owns_set() || seen.set_body == nullptr) return a.set_spec;
+    if (seen.set_body->spec_left_out || seen.set_body->spec().empty() || needed_by(*a.runtime).empty()) return {};
+    const auto spec = api::parse_json_copy(a.memory, seen.set_body->spec());
+    return spec ? *spec : api::ref{};
+}
+
+// What exists under the names that children need.
+std::vector<runtime::observed_child> trainjob_reconciler::children_of(attempt& a, const job_records& seen) const {
+    auto children = find_children(a.memory, all_, seen);
+    const auto memory = memories_.find(a.key);
+    for (runtime::observed_child& c : children) {
+        const watch::kind of = kind_of(*c.type);
+        const watch::object_record* const found = all_.find(of, a.job.meta.ns, c.name);
+        if (c.state != runtime::child_state::foreign || !found->owner.empty()) continue;
+        const bool is_secret = of == watch::kind::secret;
+        const bool pair = is_secret && memory != memories_.end() && memory->second.premade_secret == found->id;
+        if (pair || (!is_secret && runtime::is_premade(*c.type, c.name, {}))) c.state = runtime::child_state::premade;
+    }
+    return children;
+}
+
+// Once for each, and again after a start: whoever made it may not have meant it for this job.
+void trainjob_reconciler::tell_premade(attempt& a, const std::vector<runtime::observed_child>& children) {
+    const std::vector<needed_child> needed = needed_by(*a.runtime);
+    for (const runtime::observed_child& c : children) {
+        if (c.state != runtime::child_state::premade) continue;
+        const auto is_it = [&](const needed_child& n) {
+            return n.type == c.type && runtime::child_name(a.job, n.suffix) == c.name;
+        };
+        if (std::ranges::none_of(needed, is_it)) continue;
+        job_memory& memory = memories_[a.key];
+        const std::uint64_t name = watch::hash_bytes(c.name);
+        if (memory.find(kind_of(*c.type), name) != nullptr) continue;
+        memory.at(kind_of(*c.type), name);  // it is missed when it goes
+        tell(a, event_type::normal, "ExistingChildUsed",
+             std::string(c.type->kind) + " " + std::string(c.name) +
+                 " was there before and is used as it is: nobody controls it");
+    }
 }
 
 // Each apply says which object it means: the one that the store has, or none.
@@ -224,9 +321,11 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, step what) {
     timings_[static_cast<std::size_t>(stage::apply)].observe(stage_timer::clock::now() - begun);
     if (!answer && is_another(answer.error()))
         co_return co_await judge_other(a, &object, uid, std::move(answer.error()));
-    constexpr int invalid = 422;
-    if (!answer && answer.error().http_status == invalid && object.type == &names::job_set && a->set) {
-        answer = co_await keep_templates(a, &object, std::move(answer.error()));
+    if (!answer && object.type == &names::job_set && a->set && is_refused(answer.error())) {
+        const auto known = memories_.find(a->key);
+        const bool ours = known != memories_.end() && known->second.made_here;
+        if (ours && keeps(answer.error())) co_return co_await replace_set(a, std::move(answer.error()));
+        if (!ours) answer = co_await keep_templates(a, &object, std::move(answer.error()));
     }
     if (!answer) co_return base::fail(std::move(answer.error()));
     const std::uint64_t version = all_.note(kind_of(*object.type), *answer);
@@ -236,6 +335,9 @@ awaitable<base::result<>> trainjob_reconciler::apply(attempt* a, step what) {
     }
     if (what.repairs) ++counts_.repairs;
     a->applied_set = a->applied_set || object.type == &names::job_set;
+    if (object.type == &names::job_set && a->set && a->job.spec.suspend && !a->set->spec &&
+        !needed_by(*a->runtime).empty())
+        a->pause = std::max<std::chrono::nanoseconds>(a->pause, look_again_pause);  // its spec is known from now on
     if (object.type == &names::job_set && !a->set) {
         a->made_set = true;
         if (with_.normal_events) tell(*a, event_type::normal, "JobSetCreated", "JobSet " + object.name + " is made");
@@ -261,6 +363,7 @@ awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const run
                                                            base::error why) {
     const api::resource_type& type = *wanted->type;
     const bool is_file = type.kind == names::config_map.kind || type.kind == names::secret.kind;
+    const watch::deletion_watch since(all_.store(kind_of(type)), a->job.meta.ns, wanted->name);
     const auto answer = co_await api_.get(a->at(type, wanted->name));
     if (!answer && answer.error().http_status != 404) co_return base::fail(answer.error());
     if (!answer) {
@@ -272,15 +375,37 @@ awaitable<base::result<>> trainjob_reconciler::judge_other(attempt* a, const run
     if (auto read = watch::decode_object(*answer, found); !read) co_return base::fail(read.error());
     all_.note(kind_of(type), *answer);
     const bool is_ours = found.controller.uid.is(a->job.meta.uid);
-    // One of a reopened job, or a Secret: no event tells of it again. Of another's ConfigMap the watch tells: its
-    // deletion may have been heard before this answer.
-    if (is_file && (is_ours || type.kind == names::secret.kind)) all_.restore(kind_of(type), *answer);
+    // One of a reopened job, or a Secret: no event tells of it again.
+    if (is_file) all_.restore(kind_of(type), since, *answer);
     if (!is_ours) {
+        if (found.controller.uid.empty() && type.kind == names::secret.kind) {
+            const auto premade = co_await is_premade_secret(a, wanted->name);
+            a->outdated = premade && *premade;
+            if (a->outdated) co_return base::result<>{};
+        }
         if (type.kind == names::secret.kind) a->pause = foreign_secret_pause;
         co_return runtime::foreign_child(type, wanted->name);
     }
     if (found.uid.is(meant)) co_return base::fail(std::move(why));  // refused for another reason
     a->outdated = true;
+    co_return base::result<>{};
+}
+
+// A JobSet of ours cannot become what it is to be: while it is suspended it has no Pods, and is made again. One that
+// runs is suspended first.
+awaitable<base::result<>> trainjob_reconciler::replace_set(attempt* a, base::error why) {
+    co_await stop_anyway(a);
+    const job_records seen = find_records(all_, a->key);
+    a->outdated = !seen.owns_set();
+    if (a->outdated) co_return base::result<>{};
+    if (!seen.set->suspend) co_return base::fail(std::move(why));
+    a->pause = std::max<std::chrono::nanoseconds>(a->pause, replace_pause);
+    if (!a->set->suspend || a->set->any_active()) co_return base::result<>{};  // its Pods are still going
+    const target set = a->at(names::job_set, a->job.meta.name);
+    auto gone = co_await api_.remove(set, std::string(a->set->meta.uid));
+    if (!gone) co_return gone;
+    tell(*a, event_type::normal, "JobSetReplaced",
+         "JobSet " + set.name + " is made again: it is suspended, and what changed of it cannot be changed in place");
     co_return base::result<>{};
 }
 
@@ -308,6 +433,7 @@ void trainjob_reconciler::remember(attempt& a, const runtime::object& object, st
     if (object.name.ends_with(names::snapshot_suffix)) {
         memory.runtime = a.runtime;
         memory.runtime_version = version;
+        memory.made_here = true;
         memory.snapshot_hash = api::snapshot_hash(a.runtime->snapshot_data().get(names::snapshot_key).as_string());
         const job_records seen = find_records(all_, a.key);  // one that was deleted has been recorded
         a.hash_now = seen.body != nullptr && !seen.body->snapshot_hash().empty();

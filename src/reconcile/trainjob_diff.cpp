@@ -50,7 +50,7 @@ std::vector<needed_child> needed_by(const runtime::compiled_runtime& r) {
 bool trainjob_reconciler::must_plan(attempt& a) {
     const job_records seen = find_records(all_, a.key);
     if (seen.job == nullptr || !seen.owns_set() || seen.job->suspend || seen.set->suspend) return true;
-    const auto children = find_children(a.memory, all_, seen);
+    const auto children = children_of(a, seen);
     const auto snapshot = watch::hash_bytes(runtime::child_name(a.job, names::snapshot_suffix));
     const auto* const kept = find_child(children, kind::config_map, snapshot);
     if (kept == nullptr || kept->state != child_state::ours) return true;
@@ -59,7 +59,7 @@ bool trainjob_reconciler::must_plan(attempt& a) {
     return std::ranges::any_of(memory.children, [&](const child_memory& c) {
         if (c.of == kind::job_set || c.name == snapshot) return false;
         const auto* const now = find_child(children, c.of, c.name);
-        if (now == nullptr || now->state != child_state::ours) return true;
+        if (now == nullptr || now->state == child_state::foreign) return true;
         if (!known_by_metadata(c.of) || c.of == kind::secret) return false;
         return all_.find(c.of, a.job.meta.ns, now->name)->version != c.left;
     });
@@ -74,7 +74,11 @@ bool trainjob_reconciler::adopt(attempt& a, job_memory& memory, const std::vecto
             if (need.type == &names::secret) continue;
             const auto name = watch::hash_bytes(runtime::child_name(a.job, need.suffix));
             const auto* const found = find_child(children, kind_of(*need.type), name);
-            if (found == nullptr || found->state != child_state::ours) return false;
+            if (found == nullptr || found->state == child_state::foreign) return false;
+        }
+        for (const needed_child& need : needed_by(**runtime)) {
+            if (need.type == &names::secret) continue;
+            memory.at(kind_of(*need.type), watch::hash_bytes(runtime::child_name(a.job, need.suffix)));
         }
     }
     memory.known = true;
@@ -94,6 +98,7 @@ void trainjob_reconciler::diff(attempt& a, std::vector<step>& steps) {
     const bool set_changes = set != steps.end() && !is_so(a, set->object, false);
     job_memory& memory = memories_[a.key];
     for (step& s : steps) {
+        if (is_foreign(a, s.object)) continue;  // apply() refuses it
         s.so = is_set(s) ? !set_changes : is_so(a, s.object, set_changes);
         if (s.so) {
             ++counts_.skipped;

@@ -13,25 +13,29 @@ using watch::kind;
 
 constexpr std::chrono::seconds written_to_pause{1};
 
-// Somebody wrote Failed while the JobSet runs on, see runtime::next_status().
-bool groundless(const job_records& seen) {
+// Failed while the JobSet runs on: nothing that we write, see runtime::next_status().
+bool runs_on(const job_records& seen) {
     return seen.job->failed && !seen.job->past_deadline && seen.owns_set() && !seen.set->terminal() &&
-           !seen.set->deleting && seen.set->created <= seen.job->finished;
+           !seen.set->deleting;
 }
 
 }  // namespace
 
 awaitable<outcome> trainjob_reconciler::tidy_up(watch::text_id key) {
-    memories_.erase(key);
     const job_records seen = find_records(all_, key);
-    const bool closer = look_closer_.contains(key) || seen.job->troubled || groundless(seen);
+    const auto known = memories_.find(key);
+    const bool went_on = known != memories_.end() && known->second.job == seen.job->id && known->second.goes_on;
+    const bool by_others = went_on && runs_on(seen);
+    if (!by_others && known != memories_.end()) memories_.erase(known);
+    const bool closer = look_closer_.contains(key) || seen.job->troubled || by_others;
     base::result<> done;
     if (closer) {
-        done = co_await judge_again(key);
+        done = co_await judge_again(key, by_others);
         if (done) look_closer_.erase(key);
     } else {
         done = co_await pass_on_counts(key);
     }
+    if (done) memories_.erase(key);
     if (done) done = co_await end_children(key);
     if (!done) {
         if (done.error().code == base::errc::canceled) co_return outcome::done();
@@ -50,9 +54,10 @@ awaitable<outcome> trainjob_reconciler::tidy_up(watch::text_id key) {
 }
 
 // With the whole object, as the API server has it.
-awaitable<base::result<>> trainjob_reconciler::judge_again(watch::text_id key) {
+awaitable<base::result<>> trainjob_reconciler::judge_again(watch::text_id key, bool ended_by_others) {
     attempt a;
     a.key = key;
+    a.ended_by_others = ended_by_others;
     const auto [ns, name] = split_key(all_.texts().view(key));
     const auto answer = co_await api_.get({&names::train_job, std::string(ns), std::string(name)});
     if (!answer) {

@@ -41,9 +41,12 @@ struct job_memory {
     std::uint64_t settled = 0;     // the footprint for which nothing was left to apply; 0: none
     std::uint32_t stirred = 0;     // events so far that concerned the job
     bool known = false;            // its children are those below
+    bool made_here = false;        // its snapshot was made by this operator, and so its JobSet
+    bool goes_on = false;          // it had not ended when it was last looked at, and no end was written since
     bool recalled = false;         // of a reopened job: what the stores had let go of was asked for
     std::uint8_t begun_again = 0;  // runs in a row that others overtook
     readiness pods = readiness::unseen;
+    watch::uid premade_secret{};  // that nobody controls, and that was found to be a pair of keys
     std::uint64_t runtime_version = 0;
     std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version
     std::string snapshot_hash{};                                 // that the status does not have yet

@@ -50,6 +50,7 @@ std::optional<api::micros_time> deadline_of(const job_records& seen, const watch
     constexpr std::int64_t seconds_max = 100LL * 365 * 24 * 3600;
     const std::int64_t seconds = seen.body->deadline_seconds;
     if (seconds <= 0 || seconds > seconds_max || seen.job->suspend || seen.job->created == 0) return std::nullopt;
+    if (suspended != nullptr && suspended->status == watch::truth::yes) return std::nullopt;  // not resumed yet
     const bool resumed = suspended != nullptr && suspended->status == watch::truth::no;
     const std::int64_t start = resumed ? suspended->last_transition : seen.job->created;
     return api::micros_time{std::chrono::seconds{start + seconds}};
@@ -172,6 +173,7 @@ awaitable<outcome> trainjob_reconciler::work_with(watch::text_id key, unsigned f
         }
     }
     if (!made && made.error().code == base::errc::canceled) co_return outcome::done();
+    if (!made) co_await stop_anyway(&a);
     if (!made) report(a, made.error(), failures);
     if (a.outdated || !still_as_seen(a)) co_return begin_again(a);
     base::result<> ended = co_await write_status(&a);
@@ -220,6 +222,8 @@ void trainjob_reconciler::look(attempt& a, const job_records& seen, std::string_
     if (memory.job != seen.job->id) memory = job_memory{.job = seen.job->id, .stirred = memory.stirred};
     if (memory.snapshot_hash == seen.body->snapshot_hash()) memory.snapshot_hash = {};  // it is written down
     a.stirred = memory.stirred;
+    a.ended_by_others = memory.goes_on && seen.job->terminal();
+    if (!seen.job->terminal()) memory.goes_on = true;
     a.loses_pods = loses_pods(seen);
     a.settled = is_settled(seen);
     if (a.settled) {  // of the spec only what the record has is asked, and that it could be read is known

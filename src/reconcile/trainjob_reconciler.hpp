@@ -122,6 +122,10 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<base::result<>> find_runtime(attempt* a);
     [[nodiscard]] awaitable<void> stop_anyway(attempt* a);
     [[nodiscard]] std::string recorded_hash(const attempt& a) const;
+    [[nodiscard]] bool must_see_set(const attempt& a, const std::vector<step>& steps) const;
+    [[nodiscard]] awaitable<base::result<>> read_set(attempt* a);
+    [[nodiscard]] api::ref spec_of_set(attempt& a, const job_records& seen) const;
+    [[nodiscard]] awaitable<base::result<>> apply_all(attempt* a, std::vector<step> steps, base::result<> all);
     [[nodiscard]] awaitable<base::result<>> apply(attempt* a, step what);
     [[nodiscard]] bool is_foreign(const attempt& a, const runtime::object& object) const;
     [[nodiscard]] std::string uid_of(const attempt& a, const runtime::object& object) const;
@@ -132,13 +136,17 @@ class trainjob_reconciler {
     [[nodiscard]] compiled runtime_at_hand(const attempt& a);
     [[nodiscard]] awaitable<base::result<>> find_secrets(attempt* a, compiled runtime);
     [[nodiscard]] awaitable<base::result<>> ask_for_secret(attempt* a, std::string name);
+    [[nodiscard]] awaitable<base::result<bool>> is_premade_secret(attempt* a, std::string name);
     void forget_secrets(watch::text_id key);
 
     // trainjob_children.cpp
     [[nodiscard]] awaitable<base::result<std::string>> keep_templates(attempt* a, const runtime::object* wanted,
                                                                       base::error why);
+    [[nodiscard]] awaitable<base::result<>> replace_set(attempt* a, base::error why);
     [[nodiscard]] awaitable<base::result<bool>> wants_children_still(attempt* a);
     [[nodiscard]] base::result<std::vector<step>> plan(attempt& a);
+    [[nodiscard]] std::vector<runtime::observed_child> children_of(attempt& a, const job_records& seen) const;
+    void tell_premade(attempt& a, const std::vector<runtime::observed_child>& children);
     void remember(attempt& a, const runtime::object& object, std::uint64_t version);
 
     // trainjob_diff.cpp: what need not be done.
@@ -153,7 +161,7 @@ class trainjob_reconciler {
 
     // trainjob_finished.cpp: jobs that have ended.
     [[nodiscard]] awaitable<outcome> tidy_up(watch::text_id key);
-    [[nodiscard]] awaitable<base::result<>> judge_again(watch::text_id key);
+    [[nodiscard]] awaitable<base::result<>> judge_again(watch::text_id key, bool ended_by_others);
     [[nodiscard]] awaitable<base::result<>> pass_on_counts(watch::text_id key);
     [[nodiscard]] awaitable<base::result<>> end_children(watch::text_id key);
     [[nodiscard]] std::optional<std::chrono::nanoseconds> time_left(watch::text_id key) const;

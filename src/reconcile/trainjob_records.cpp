@@ -114,6 +114,9 @@ std::uint64_t footprint(const cluster& all, const job_records& seen) {
             const watch::object_body* const body = store.body(h);
             sum += mix(static_cast<std::uint64_t>(k), r.key, body == nullptr ? 0 : body->spec_print);
         });
+        // One that is not the job's own counts by being there.
+        if (const auto at = store.find(seen.key); at && store.get(*at)->group != seen.key)
+            sum += mix(static_cast<std::uint64_t>(k), store.get(*at)->id.low, 0);
     }
     return mix(print, sum, 0);
 }

@@ -25,9 +25,10 @@ awaitable<outcome> trainjob_reconciler::recall(watch::text_id key) {
     const std::pair<const api::resource_type*, std::string> wanted[] = {
         {&names::job_set, name}, {&names::config_map, name + std::string(names::snapshot_suffix)}};
     for (const auto& [type, called] : wanted) {
+        const watch::deletion_watch since(all_.store(kind_of(*type)), ns, called);
         const auto answer = co_await api_.get({type, ns, called});
         if (answer) {
-            all_.restore(kind_of(*type), *answer);
+            all_.restore(kind_of(*type), since, *answer);
         } else if (answer.error().http_status != 404) {
             log_.warn(
                 "cannot read the children of a TrainJob whose conditions were removed",

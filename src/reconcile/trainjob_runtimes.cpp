@@ -101,7 +101,7 @@ base::result<runtime_cache::snapshot> runtime_cache::from_snapshot(const api::tr
         if (e.reason.empty()) e.reason = "InvalidSnapshot";
         return base::fail(std::move(e));
     }
-    snapshot out{std::move(same), api::snapshot_hash(text)};
+    snapshot out{std::move(same), api::snapshot_hash(text), document->get("immutable").as_bool(false)};
     if (out.runtime != nullptr) return out;
     out.runtime = std::move(*made);
     if (snapshots_.size() >= runtimes_kept) forget_dead();

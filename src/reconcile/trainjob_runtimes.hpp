@@ -25,6 +25,7 @@ class runtime_cache {
     struct snapshot {
         compiled runtime;
         std::string hash;
+        bool immutable = false;  // as we make them, and nobody else
     };
     // The runtime in the job's snapshot, a ConfigMap as the API server sent it. `recorded`: the hash that it has to
     // have; empty: none was recorded yet.

@@ -1,5 +1,7 @@
 // Secrets of a job: nobody tells of them, so that they are asked for by name where it matters whether they are there.
+#include "api/json.hpp"
 #include "reconcile/trainjob_attempt.hpp"
+#include "runtime/guards.hpp"
 
 namespace cotrain::reconcile {
 
@@ -44,7 +46,8 @@ awaitable<base::result<>> trainjob_reconciler::find_secrets(attempt* a, compiled
         if (need.type != &names::secret) continue;
         const std::string name = runtime::child_name(a->job, need.suffix);
         const auto* const known = all_.find(kind::secret, ns, name);
-        if (known != nullptr && known->owner == job && !starts) continue;
+        if (known != nullptr && (known->owner == job || known->id == memories_[a->key].premade_secret) && !starts)
+            continue;
         if (is_new) {
             all_.drop(kind::secret, ns, name);  // of a namesake that has gone
         } else if (auto asked = co_await ask_for_secret(a, name); !asked) {
@@ -66,9 +69,33 @@ awaitable<base::result<>> trainjob_reconciler::ask_for_secret(attempt* a, std::s
     all_.note(kind::secret, *answer);
     const auto* const found = all_.find(kind::secret, a->job.meta.ns, name);
     const auto memory = memories_.find(a->key);
-    if (found != nullptr && memory != memories_.end() && found->owner != memory->second.job)
-        a->pause = foreign_secret_pause;
+    if (found == nullptr || memory == memories_.end() || found->owner == memory->second.job) co_return base::result<>{};
+    if (found->owner.empty()) {
+        const auto premade = co_await is_premade_secret(a, name);
+        if (!premade) co_return base::fail(premade.error());
+        if (*premade) co_return base::result<>{};
+    }
+    a->pause = foreign_secret_pause;
     co_return base::result<>{};
+}
+
+// A Secret that nobody controls, and that the job can use for ssh: what it holds is looked at, and not kept.
+awaitable<base::result<bool>> trainjob_reconciler::is_premade_secret(attempt* a, std::string name) {
+    if (!name.ends_with(names::ssh_auth_suffix)) co_return false;
+    auto answer = co_await api_.get_whole(a->at(names::secret, name));
+    if (!answer && answer.error().http_status != not_found) co_return base::fail(answer.error());
+    const auto memory = memories_.find(a->key);
+    if (memory == memories_.end()) co_return false;
+    memory->second.premade_secret = {};
+    const auto* const found = all_.find(kind::secret, a->job.meta.ns, name);
+    api::arena parsed;
+    const auto secret = answer ? api::parse_json(parsed, *answer) : base::result<api::ref>{};
+    if (!answer || !secret || found == nullptr) co_return false;
+    const std::string_view uid = secret->get({"metadata", "uid"}).as_string();
+    if (watch::to_text(all_.texts(), found->id) != uid || !runtime::is_premade(names::secret, name, *secret))
+        co_return false;
+    memory->second.premade_secret = found->id;
+    co_return true;
 }
 
 void trainjob_reconciler::forget_secrets(watch::text_id key) {

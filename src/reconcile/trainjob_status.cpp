@@ -70,11 +70,16 @@ awaitable<base::result<>> trainjob_reconciler::write_status(attempt* a) {
     std::string body;
     {
         const stage_timer timer(timings_, stage::status);
+        const job_records seen = find_records(all_, a->key);
+        if (a->set && seen.owns_set()) a->set->suspend = seen.set->suspend;  // as this run has left it
         a->next = framework_.trainjob_status(a->input(with_.wall()));
         const api::ref patch = with_hash(*a, api::status_patch(a->memory, a->job.status, a->next.status));
         if (patch) body = body_for(a->memory, patch, a->version);
     }
     if (body.empty()) co_return base::result<>{};
+    // Whether it is taken in or not: the answer may be lost.
+    if (const auto known = memories_.find(a->key); a->next.finished && known != memories_.end())
+        known->second.goes_on = false;
     auto answer = co_await api_.merge_patch(a->at(names::train_job, a->job.meta.name), "status", std::move(body));
     if (!answer) {
         if (answer.error().http_status == 404) co_return base::result<>{};  // gone meanwhile

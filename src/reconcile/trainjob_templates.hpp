@@ -1,4 +1,4 @@
-// JobSets that another controller made, or another version of this one: what cannot be changed any more stays.
+// JobSets that another controller made: what cannot be changed any more stays.
 #pragma once
 
 #include <string>

@@ -118,6 +118,10 @@ awaitable<base::result<std::string>> write_gate::get(target at) {
     co_return body_of(co_await api_.get(resource_of(*at.type), {.ns = at.ns, .name = at.name}, {.as = as}));
 }
 
+awaitable<base::result<std::string>> write_gate::get_whole(target at) {
+    co_return body_of(co_await api_.get(resource_of(*at.type), {.ns = at.ns, .name = at.name}, {}));
+}
+
 awaitable<base::result<std::string>> write_gate::apply(target at, std::string body, std::string uid) {
     const auto permit = may_write_();
     if (!permit) co_return closed();

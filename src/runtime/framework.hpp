@@ -1,6 +1,7 @@
 // Runs the phases over plugins in the order in which they are listed, sorted into phases at compile time.
 #pragma once
 
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -62,8 +63,20 @@ class framework {
         each([&]<class P>(const P& p) {
             if constexpr (syncs_parallelism<P>) run<P>(ok, [&] { return p.sync_parallelism(*made); });
         });
+        std::optional<info> there;
+        if (const api::job_set* const set = seen.job_set; set != nullptr && set->meta.controlled_by(job.meta.uid)) {
+            if (set->spec.is_object()) there = made->with_pods_of(set->spec);
+        }
+        if (there) {
+            each([&]<class P>(const P& p) {
+                if constexpr (identifies_pod_network<P>)
+                    run<P>(ok, [&] { return p.identify_pod_network(*there, job); });
+            });
+        }
         each([&]<class P>(const P& p) {
-            if constexpr (builds_objects<P>) run<P>(ok, [&] { return p.build(*made, job, seen, out); });
+            if constexpr (builds_objects<P>)
+                run<P>(ok, [&] { return p.build(there ? *there : *made, job, seen, out); });
+            if constexpr (builds_job_set<P>) run<P>(ok, [&] { return p.build_job_set(*made, job, seen, out); });
         });
         if (ok) ok = check_memory(memory);
         if (ok) ok = refuse_oversized(out);

@@ -28,8 +28,9 @@ base::result<gang> gang_of(const info& i) {
 base::result<std::optional<api::editor>> pod_group_of(const info& i, const api::train_job& job, const observed& seen,
                                                       const api::resource_type& type) {
     const auto state = seen.state_of(type, job.meta.name);
-    if (state == child_state::foreign) return foreign_child(type, job.meta.name);
-    if (state == child_state::ours && !job.spec.suspend) return std::nullopt;
+    if (state == child_state::foreign && !seen.foreign_later) return foreign_child(type, job.meta.name);
+    const bool runs = !job.spec.suspend && seen.job_set != nullptr;
+    if (state == child_state::premade || (state == child_state::ours && runs)) return std::nullopt;
     const auto size = gang_of(i);
     if (!size) return base::fail(size.error());
     if (size->members == 0) return std::nullopt;  // schedulers want one member at least

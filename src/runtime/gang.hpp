@@ -20,8 +20,8 @@ struct gang {
 // Replicas count (contract, difference 9).
 [[nodiscard]] base::result<gang> gang_of(const info& i);
 
-// The job's PodGroup of a gang scheduler, with its size set; nothing while there is one and the job runs: that one is
-// left alone. Nothing either for a job of no Pods.
+// The job's PodGroup of a gang scheduler, with its size set; nothing while there is one and the job has its JobSet and
+// is not suspended: that one is left alone. Nothing either for a job of no Pods.
 [[nodiscard]] base::result<std::optional<api::editor>> pod_group_of(const info& i, const api::train_job& job,
                                                                     const observed& seen,
                                                                     const api::resource_type& type);

@@ -22,14 +22,25 @@ base::result<> begin_objects(api::arena& memory, const api::train_job& job, cons
                              const observed& seen, object_list& out) {
     const std::string name = child_name(job, api::names::snapshot_suffix);
     switch (seen.state_of(api::names::config_map, name)) {
-        case child_state::ours: break;
+        case child_state::ours:
+        case child_state::premade: break;
         case child_state::foreign: return foreign_child(api::names::config_map, name);
         case child_state::absent: out.push_back(make_snapshot(memory, job, runtime)); break;
     }
     return {};
 }
 
+bool is_premade(const api::resource_type& type, std::string_view name, api::ref object) {
+    namespace names = api::names;
+    if (type.kind == names::coscheduling_pod_group.kind) return true;
+    const auto holds = [&](std::string_view key) { return !object.get({"data", key}).as_string().empty(); };
+    return type.kind == names::secret.kind && name.ends_with(names::ssh_auth_suffix) &&
+           object.get("type").as_string() == names::ssh_secret_type && holds(names::ssh_private_key) &&
+           holds(names::ssh_public_key);
+}
+
 base::result<> refuse_foreign(const object_list& objects, const observed& seen) {
+    if (seen.foreign_later) return {};
     for (const auto& o : objects) {
         if (seen.state_of(*o.type, o.name) == child_state::foreign) return foreign_child(*o.type, o.name);
     }

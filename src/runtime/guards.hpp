@@ -23,6 +23,9 @@ namespace cotrain::runtime {
 
 // An object of the needed name that this TrainJob does not control is never adopted (contract, difference 21).
 [[nodiscard]] base::result<> refuse_foreign(const object_list& objects, const observed& seen);
+// Whether one that nobody controls is used as it is: a PodGroup, or the Secret for ssh if it is a complete pair of
+// keys. `object`: the whole of it, where it is a Secret.
+[[nodiscard]] bool is_premade(const api::resource_type& type, std::string_view name, api::ref object);
 [[nodiscard]] std::unexpected<base::error> foreign_child(const api::resource_type& type, std::string_view name);
 
 // No object is larger than what the API server reads.

@@ -45,15 +45,31 @@ base::result<info> info::make(api::arena& memory, const compiled_runtime& runtim
     const auto patched =
         apply_patches(memory, {runtime.spec(), metadata.get("labels"), metadata.get("annotations")}, job);
     if (!patched) return base::fail(patched.error());
-    made.spec_ = patched->spec.is_object() ? editor::of(memory, patched->spec) : editor::object(memory);
     made.labels_ = patched->labels;
     made.annotations_ = patched->annotations;
-    made.subdomain_ = made.spec_.get({"network", "subdomain"}).as_string();
-    if (made.subdomain_.empty()) made.subdomain_ = job.meta.name;
-    made.list_pod_sets();
+    made.take_spec(patched->spec.is_object() ? editor::of(memory, patched->spec) : editor::object(memory));
+    made.count_pods();
+    made.name_trainer();
     if (auto laid = made.lay_resources(job); !laid) return base::fail(std::move(laid.error()));
     if (auto good = check_memory(memory); !good) return base::fail(std::move(good.error()));
     return made;
+}
+
+info info::with_pods_of(ref spec) const {
+    info there(*this);
+    there.take_spec(editor::of(*memory_, spec));
+    there.name_trainer();
+    return there;
+}
+
+void info::take_spec(editor spec) {
+    spec_ = spec;
+    subdomain_ = spec_.get({"network", "subdomain"}).as_string();
+    if (subdomain_.empty()) subdomain_ = job_name_;
+    pod_sets_.clear();
+    by_name_.clear();
+    opened_.clear();
+    list_pod_sets();
 }
 
 void info::list_pod_sets() {
@@ -66,7 +82,7 @@ void info::list_pod_sets() {
         set.name = job.get("name").as_string();
         set.ancestor = ancestor_of(job);
         set.index = i;
-        set.count = std::max(to_count(job.get({"template", "spec", "parallelism"}), 1), 1);
+        set.count = to_count(job.get({"template", "spec", "parallelism"}), 1);
         set.replicas = to_count(job.get("replicas"), 1);
         pod_sets_.push_back(std::move(set));
     }
@@ -75,11 +91,10 @@ void info::list_pod_sets() {
         std::iota(by_name_.begin(), by_name_.end(), 0U);
         std::ranges::stable_sort(by_name_, {}, [&](auto place) { return pod_sets_[place].name; });
     }
-    count_nodes();
 }
 
 // What the labels and the runtime's numNodes make of the template's counts.
-void info::count_nodes() {
+void info::count_pods() {
     const std::int32_t nodes = ml() == nullptr ? 1 : std::max(ml()->num_nodes.value_or(1), 1);
     const bool mpi = ml() != nullptr && ml()->mpi;
     pod_set* const launcher = mpi ? find(names::launcher) : nullptr;
@@ -87,6 +102,7 @@ void info::count_nodes() {
     // The earlier dialect has no labels: replicas stay, and so does the count unless numNodes says otherwise.
     const bool unlabelled = trainer() == nullptr && node != nullptr;
     for (auto& set : pod_sets_) {
+        set.count = std::max(set.count, 1);
         if (set.ancestor == names::ancestor_trainer || set.ancestor == names::ancestor_dataset ||
             set.ancestor == names::ancestor_model) {
             set.replicas = 1;
@@ -101,8 +117,14 @@ void info::count_nodes() {
     } else if (unlabelled && ml() != nullptr && ml()->num_nodes) {
         node->count = nodes;
     }
-    // MPI's nodes run sshd: the job's command is for the launcher.
-    if (unlabelled) (launcher != nullptr ? launcher : node)->ancestor = names::ancestor_trainer;
+}
+
+// The earlier dialect has no labels: `node` trains, or MPI's launcher, since its nodes run sshd.
+void info::name_trainer() {
+    pod_set* const node = find(names::node);
+    if (trainer() != nullptr || node == nullptr) return;
+    pod_set* const launcher = ml() != nullptr && ml()->mpi ? find(names::launcher) : nullptr;
+    (launcher != nullptr ? launcher : node)->ancestor = names::ancestor_trainer;
 }
 
 // resourcesPerNode goes where the training happens: to the trainer, and to MPI's nodes when the launcher is one.

@@ -25,6 +25,10 @@ class info {
     [[nodiscard]] static base::result<info> make(api::arena& memory, const compiled_runtime& runtime,
                                                  const api::train_job& job);
 
+    // The same job with the pods of its JobSet that is there, whatever its runtime would make of it now. `spec`, the
+    // JobSet's, must outlive it.
+    [[nodiscard]] info with_pods_of(api::ref spec) const;
+
     [[nodiscard]] api::arena& memory() const { return *memory_; }
     [[nodiscard]] const compiled_runtime& runtime() const { return *runtime_; }
     [[nodiscard]] const api::ml_policy* ml() const { return runtime_->ml(); }
@@ -82,8 +86,10 @@ class info {
 
    private:
     info(api::arena& memory, const compiled_runtime& runtime, const api::train_job& job);
+    void take_spec(api::editor spec);
     void list_pod_sets();
-    void count_nodes();
+    void count_pods();
+    void name_trainer();
     [[nodiscard]] std::size_t place_of(std::string_view name) const;
     [[nodiscard]] base::result<> lay_resources(const api::train_job& job);
 

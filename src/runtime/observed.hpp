@@ -13,8 +13,9 @@
 
 namespace cotrain::runtime {
 
-// An object of the name that a child needs: controlled by this TrainJob (its UID counts), or by nobody or another.
-enum class child_state : std::uint8_t { absent, ours, foreign };
+// An object of the name that a child needs: controlled by this TrainJob (its UID counts), or by nobody or another, or
+// made beforehand by the user and used as it is (runtime/guards.hpp).
+enum class child_state : std::uint8_t { absent, ours, foreign, premade };
 
 struct observed_child {
     const api::resource_type* type = nullptr;
@@ -36,8 +37,12 @@ struct curve_key {
 
 struct observed {
     std::span<const observed_child> children;  // those not listed are absent
-    const api::job_set* job_set = nullptr;     // the JobSet of the job's name, whoever controls it
-    std::string_view ca_certificate;           // PEM of the status server's CA; only with gate TrainJobStatus
+    // The JobSet of the job's name, whoever controls it. Where it is the job's and its spec is known, all other
+    // children are about its pods.
+    const api::job_set* job_set = nullptr;
+    // Plans go on where children are foreign: whoever applies them refuses these, each by itself.
+    bool foreign_later = false;
+    std::string_view ca_certificate;  // PEM of the status server's CA; only with gate TrainJobStatus
     // Makes a key when one is needed; only for MPI. Randomness comes from outside.
     std::function<base::result<ssh_key>()> make_ssh_key;
     std::function<base::result<curve_key>()> make_curve_key;  // only for Flux

@@ -57,7 +57,15 @@ concept syncs_parallelism = requires(const P& p, info& i) {
     { p.sync_parallelism(i) } -> std::same_as<base::result<>>;
 };
 
-// Objects, in the order in which they are to be applied.
+// The JobSet of the plan.
+template <class P>
+concept builds_job_set =
+    requires(const P& p, info& i, const api::train_job& job, const observed& seen, object_list& out) {
+        { p.build_job_set(i, job, seen, out) } -> std::same_as<base::result<>>;
+    };
+
+// All else, in the order in which it is to be applied. The info is about the pods of the JobSet that is there, if one
+// is (contract, difference 32).
 template <class P>
 concept builds_objects =
     requires(const P& p, info& i, const api::train_job& job, const observed& seen, object_list& out) {
@@ -84,7 +92,8 @@ concept has_event_sources = requires {
 
 // A type that is in no phase is most likely misspelt.
 template <class P>
-concept takes_part = enforces_ml_policy<P> || enforces_pod_group_policy<P> || identifies_pod_network<P> ||
-                     syncs_parallelism<P> || builds_objects<P> || validates_jobs<P> || reports_status<P>;
+concept takes_part =
+    enforces_ml_policy<P> || enforces_pod_group_policy<P> || identifies_pod_network<P> || syncs_parallelism<P> ||
+    builds_objects<P> || builds_job_set<P> || validates_jobs<P> || reports_status<P>;
 
 }  // namespace cotrain::runtime

@@ -30,18 +30,27 @@ bool terminal(const api::job_set& set) {
            api::is_true(set.conditions, names::job_set_failed);
 }
 
-// Takes away a Failed that has no ground: the runtime is supported after all, or the JobSet, which is older than the
-// condition and was never replaced, has not failed. What a vanished JobSet left behind stays.
-void drop_groundless_failure(train_job_status& status, const status_input& in, const api::job_set* own) {
+// Takes away a Failed that somebody else wrote while the JobSet runs on. Any other one stays, whatever the JobSet says
+// later, as does one of which nobody knows who wrote it.
+void drop_failure_of_others(train_job_status& status, const status_input& in, const api::job_set* own) {
     const condition* const failure = api::find_condition(status.conditions, names::failed);
-    if (failure == nullptr || failure->reason == names::reason_deadline) return;
-    const bool supported_again = failure->reason == names::reason_not_supported && in.runtime_supported;
-    const bool made_up = own != nullptr && !terminal(*own) && own->meta.creation_time &&
-                         *own->meta.creation_time <= failure->last_transition_time;
-    if (supported_again || made_up) api::remove_condition(status.conditions, names::failed);
+    if (!in.ended_by_others || failure == nullptr || failure->reason == names::reason_deadline) return;
+    if (own != nullptr && !terminal(*own)) api::remove_condition(status.conditions, names::failed);
 }
 
-void set_suspended(train_job_status& status, const api::train_job& job, api::seconds_time now) {
+// Of a job that has ended only counts change.
+void fold(train_job_status& status, const api::job_set& set, const status_reporter& report) {
+    const bool ended = is_finished(status);
+    api::condition_list before = status.conditions;
+    report(status, set);
+    if (ended) status.conditions = std::move(before);
+}
+
+// What is so counts: a JobSet may run on for a while, or stay suspended.
+void set_suspended(train_job_status& status, const api::train_job& job, const api::job_set* own,
+                   api::seconds_time now) {
+    const bool lags = own != nullptr && own->suspend != job.spec.suspend && !terminal(*own);
+    if (lags && !is_finished(status)) return;
     if (job.spec.suspend) {
         api::set_condition(
             status.conditions,
@@ -59,6 +68,7 @@ std::optional<api::micros_time> deadline_of(const api::train_job& job, const tra
     if (job.spec.active_deadline_seconds <= 0 || job.spec.suspend || !job.meta.creation_time) return std::nullopt;
     api::seconds_time start = *job.meta.creation_time;
     const condition* const suspended = api::find_condition(status.conditions, names::suspended);
+    if (suspended != nullptr && suspended->status == condition_status::yes) return std::nullopt;  // not resumed yet
     if (suspended != nullptr && suspended->status == condition_status::no) start = suspended->last_transition_time;
     // Beyond the calendar's end there is no deadline.
     constexpr std::int64_t seconds_max = 100LL * 365 * 24 * 3600;
@@ -102,7 +112,7 @@ status_outcome next_status(const status_input& in, const status_reporter& report
         in.job_set != nullptr && in.job_set->meta.controlled_by(in.job.meta.uid) ? in.job_set : nullptr;
     const api::seconds_time now = to_seconds(in.now);
 
-    drop_groundless_failure(out.status, in, own);
+    drop_failure_of_others(out.status, in, own);
     if (!in.runtime_supported && !is_finished(out.status)) {
         const auto& wanted = in.job.spec.runtime;
         const std::string message =
@@ -111,8 +121,8 @@ status_outcome next_status(const status_input& in, const status_reporter& report
                            make_condition(names::failed, condition_status::yes, names::reason_not_supported, message),
                            now);
     }
-    set_suspended(out.status, in.job, now);
-    if (own != nullptr) report(out.status, *own);
+    set_suspended(out.status, in.job, own, now);
+    if (own != nullptr) fold(out.status, *own, report);
 
     if (!is_finished(out.status)) {
         const auto deadline = deadline_of(in.job, out.status);

@@ -21,6 +21,8 @@ struct status_input {
     std::optional<std::pair<std::string, std::string>> trouble{};
     api::micros_time now;
     bool lifecycle = false;  // gate TrainJobLifecycleConditions
+    // Somebody else ended the job: it went on when we last saw it, and we have written no end since.
+    bool ended_by_others = false;
 };
 
 struct status_outcome {

@@ -126,6 +126,7 @@ void intake::take_in(const object_view& object, bool shown) {
 
 void intake::remove(const object_view& object) {
     contain(object.ns.raw, object.name.raw, [&] {
+        store_.tell_deleted(object.ns.raw, object.name.raw);
         const auto known = store_.find(object.ns.raw, object.name.raw);
         if (!known) return;
         const bool another = !object.uid.empty() && find_uid(texts_, object.uid.raw) != store_.get(*known)->id;

@@ -262,4 +262,16 @@ std::size_t object_store::memory_bytes() const {
     return bytes;
 }
 
+void object_store::tell_deleted(std::string_view ns, std::string_view name) {
+    for (deletion_watch* const w : deletion_watches_)
+        w->deleted_ |= (ns.empty() || w->ns_ == ns) && (name.empty() || w->name_ == name);
+}
+
+deletion_watch::deletion_watch(object_store& in, std::string_view ns, std::string_view name)
+    : in_(in), ns_(ns), name_(name) {
+    in_.deletion_watches_.push_back(this);
+}
+
+deletion_watch::~deletion_watch() { std::erase(in_.deletion_watches_, this); }
+
 }  // namespace cotrain::watch

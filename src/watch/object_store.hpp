@@ -16,6 +16,8 @@
 
 namespace cotrain::watch {
 
+class deletion_watch;
+
 // Names one stay of one object: once it left the store, its handles find nothing, whoever has its place.
 struct handle {
     std::uint32_t slot = ~0U;
@@ -93,6 +95,9 @@ class object_store {
     // The object is gone; false if it is not here, or a namesake is.
     bool remove(std::string_view ns, std::string_view name, std::string_view uid);
     bool remove(handle h);
+    // The watch says that an object is gone, whether it is here or not; without a name any of the namespace, or of all,
+    // may be.
+    void tell_deleted(std::string_view ns, std::string_view name);
     // Keeps of a finished object only what its record holds. An upsert of the same state leaves it so.
     void collapse(handle h);
 
@@ -102,6 +107,7 @@ class object_store {
     // than the picture. `gone` is called with each key and record before it goes.
     template <class F>
     std::size_t sweep(F gone, std::uint64_t picture = ~std::uint64_t{0}, std::string_view ns = {}) {
+        tell_deleted(ns, {});
         std::size_t count = 0;
         for (std::uint32_t s = 0; s < slots_; ++s) {
             if (!at(s).used || !lives_in(at(s), ns)) continue;
@@ -173,7 +179,28 @@ class object_store {
     std::uint32_t slots_ = 0;
     std::uint32_t free_ = slot_index::none;
     std::size_t size_ = 0;
+    friend class deletion_watch;
+    std::vector<deletion_watch*> deletion_watches_;
     mutable std::string scratch_;  // a key being looked up: finding allocates nothing
+};
+
+// While the API server is asked for an object that the store may not have: whether it was said to be deleted meanwhile.
+// Then the answer may be older than the deletion, which nobody will tell again.
+class deletion_watch {
+   public:
+    deletion_watch(object_store& in, std::string_view ns, std::string_view name);
+    ~deletion_watch();
+    deletion_watch(const deletion_watch&) = delete;
+    deletion_watch& operator=(const deletion_watch&) = delete;
+
+    [[nodiscard]] bool deleted() const { return deleted_; }
+
+   private:
+    friend class object_store;
+    object_store& in_;
+    std::string ns_;
+    std::string name_;
+    bool deleted_ = false;
 };
 
 // A resourceVersion as a number; 0: it is none.

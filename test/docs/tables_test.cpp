@@ -97,7 +97,7 @@ std::vector<std::string> phases_of() {
             mark(runtime::enforces_pod_group_policy<P>),
             mark(runtime::identifies_pod_network<P>),
             mark(runtime::syncs_parallelism<P>),
-            mark(runtime::builds_objects<P>),
+            mark(runtime::builds_objects<P> || runtime::builds_job_set<P>),
             mark(runtime::validates_jobs<P>),
             mark(runtime::reports_status<P>)};
 }

@@ -45,6 +45,10 @@ TEST(gangs, are_left_alone_while_the_job_runs) {
             std::string_view(policy) == "volcano" ? api::names::volcano_pod_group : api::names::coscheduling_pod_group;
         runtime::observed_child have{&type, "job", runtime::child_state::ours};
         p.seen.children = {&have, 1};
+        EXPECT_TRUE(p.object("PodGroup")) << policy << ": a JobSet is yet to be made";
+        api::job_set running;
+        running.meta.owner_references.push_back({.uid = "u-1", .controller = true});
+        p.seen.job_set = &running;
         EXPECT_FALSE(p.object("PodGroup")) << policy;
         p.job.spec.suspend = true;
         EXPECT_TRUE(p.object("PodGroup")) << policy;

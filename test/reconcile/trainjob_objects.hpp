@@ -1,6 +1,7 @@
 // Objects of the reconciler tests: what they are called, and how merge patches change them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -47,6 +48,15 @@ inline std::unexpected<base::error> refused(int status) {
     return base::fail(
         base::error{.code = base::errc::status, .http_status = status, .message = std::to_string(status)});
 }
+// As JobSet's webhook says it, and as much of it as is kept.
+inline std::unexpected<base::error> immutable() {
+    base::error e =
+        base::make_error(base::errc::status,
+                         "422 Invalid: admission webhook \"vjobset.kb.io\" denied the request: JobSet \"job\" is "
+                         "invalid: spec.replicatedJobs: Invalid value: [{\"name\":\"launcher\",\"gro…");
+    e.http_status = 422;
+    return base::fail(std::move(e));
+}
 inline std::uint64_t version_of(std::string_view object) {
     api::arena memory;
     const auto text = api::parse_json_copy(memory, object)->get({"metadata", "resourceVersion"}).as_string();
@@ -55,6 +65,39 @@ inline std::uint64_t version_of(std::string_view object) {
 // Whether a patch is meant for another version of the object.
 inline bool names_another_version(std::string_view patch, std::string_view object) {
     return version_of(patch) != 0 && version_of(patch) != version_of(object);
+}
+
+// Whether `wanted` says nothing of an object that is not so there; lists with names are compared by these.
+inline bool is_part(api::ref wanted, api::ref found) {
+    if (wanted.is_object()) {
+        return std::ranges::all_of(wanted.members(),
+                                   [&](const api::member& m) { return is_part(m.value, found.get(m.key())); });
+    }
+    if (!wanted.is_array() || wanted.empty()) return (wanted.is_array() && found.is_unset()) || equal(wanted, found);
+    if (!wanted.at(0).get("name").is_string()) return equal(wanted, found);
+    return std::ranges::all_of(wanted.items(), [&](api::ref item) {
+        const api::ref same = found.find_by("name", item.get("name").as_string());
+        return same && is_part(item, same);
+    });
+}
+
+// What JobSet lets nobody change in the jobs of a JobSet that is there.
+inline api::ref fixed_jobs(api::arena& memory, api::ref spec) {
+    const api::ref jobs = spec.get("replicatedJobs");
+    api::editor out = api::editor::array(memory);
+    for (const api::ref each : jobs.items()) {
+        api::editor job = api::editor::of(memory, api::deep_copy(memory, each));
+        out.append(job);
+        api::editor pod = job.child({"template", "spec", "template"});
+        if (!pod) continue;
+        if (api::editor metadata = pod.child("metadata")) {
+            for (const char* key : {"labels", "annotations"}) metadata.remove(key);
+        }
+        if (api::editor inner = pod.child("spec")) {
+            for (const char* key : {"nodeSelector", "tolerations", "schedulingGates"}) inner.remove(key);
+        }
+    }
+    return out;
 }
 
 // "JobSet ns/job".

@@ -197,6 +197,72 @@ TEST_F(trainjob_races, an_end_that_comes_with_the_answer_to_a_suspension_counts)
     EXPECT_EQ(w.condition("Complete"), "True");
 }
 
+// What the API server answered before it was deleted, and the watch has told that before the answer is there.
+struct trainjob_late_answers : trainjob_case {
+    void forget_before_it_is_there(const std::string& label, int times = 1) {
+        w.on_got = [this, label, times](const std::string& asked) mutable {
+            if (asked != label || times-- == 0 || !w.objects.contains(label)) return;
+            w.erase(label);
+            w.deliver();
+        };
+    }
+};
+
+TEST_F(trainjob_late_answers, do_not_bring_a_child_back_that_went) {
+    for (const char* label : {hostfile, snapshot}) {
+        begin(mpi_runtime);
+        const std::string ours = w.objects[label];
+        w.erase(set);
+        w.erase(label);
+        w.deliver();
+        w.restart();
+        int made = 0;
+        w.on_apply = [&] {
+            if (w.objects.contains(label) || made++ != 0) return;
+            w.apply_yaml(ours);  // another replica's
+            w.hold_back(label);
+        };
+        forget_before_it_is_there(label);
+        static_cast<void>(w.run_job());
+        const std::string name = std::string(label).substr(std::string_view("ConfigMap ns/").size());
+        EXPECT_EQ(w.known->find(watch::kind::config_map, "ns", name), nullptr) << label;
+        for (int i = 0; i < 3; ++i) static_cast<void>(w.run_job());
+        w.settle();
+        EXPECT_TRUE(w.objects.contains(label)) << label;
+        EXPECT_TRUE(w.objects.contains(set)) << label;
+        EXPECT_EQ(w.condition("ResourcesReady"), "-");
+        w.on_got = nullptr;
+        w.on_apply = nullptr;
+        for (const char* each :
+             {job, set, snapshot, hostfile, "Secret ns/job-mpi-ssh-auth", "PodGroup.scheduling.x-k8s.io ns/job"})
+            w.erase(each);
+        w.settle();
+    }
+}
+
+TEST_F(trainjob_late_answers, do_not_bring_back_what_a_reopened_job_had) {
+    for (const char* label : {set, snapshot}) {
+        SCOPED_TRACE(label);
+        begin();
+        w.patch(job, R"({"status":{"conditions":[{"type":"Complete","status":"True","reason":"Fake","message":"m",
+                         "lastTransitionTime":"2026-01-01T00:00:00Z"}]}})");
+        w.settle();
+        w.patch(job, R"({"status":{"conditions":[]}})");
+        forget_before_it_is_there(label);
+        w.settle();
+        static_cast<void>(w.run_job());
+        w.settle();
+        EXPECT_TRUE(w.objects.contains(set));
+        const auto* const known =
+            w.known->find(kind_of_label(label), "ns", label == set ? "job" : "job-runtime-snapshot");
+        EXPECT_EQ(known != nullptr, w.objects.contains(label));
+        w.on_got = nullptr;
+        for (const char* each : {job, set, snapshot})
+            if (w.objects.contains(each)) w.erase(each);
+        w.settle();
+    }
+}
+
 // After a break everything of a job is gone, and the watches come back in any order, that of TrainJobs last.
 TEST(trainjob_orders, nothing_is_made_for_a_job_that_went) {
     std::vector<std::string> children{set, snapshot, hostfile, "Secret ns/job-mpi-ssh-auth",

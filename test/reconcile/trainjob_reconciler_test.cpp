@@ -319,8 +319,8 @@ TEST_F(trainjob_reconciler_test, a_child_that_was_deleted_while_nobody_looked_is
     w.restart();
     static_cast<void>(w.run_job());
     EXPECT_THAT(w.taken(), ElementsAre("get ConfigMap ns/job-runtime-snapshot", "get Secret ns/job-mpi-ssh-auth",
-                                       "get TrainJob ns/job", "apply ConfigMap ns/job-mpi-hostfile",
-                                       "patch TrainJob ns/job/status"));
+                                       "get JobSet ns/job", "get TrainJob ns/job",
+                                       "apply ConfigMap ns/job-mpi-hostfile", "patch TrainJob ns/job/status"));
 }
 
 TEST_F(trainjob_reconciler_test, an_edit_of_a_finished_job_is_looked_at_closely) {

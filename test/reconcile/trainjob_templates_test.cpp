@@ -40,6 +40,7 @@ struct trainjob_templates_test : testing::Test {
             "containers":[{"name":"node","image":"i","env":[{"name":"THEIRS","value":"1"}]}]}}}}}]},
             "metadata":{"managedFields":[{"manager":"trainer","operation":"Apply","fieldsV1":{"f:spec":{
             "f:replicatedJobs":{},"f:suspend":{}}}}]}})");
+        w.patch("ConfigMap ns/job-runtime-snapshot", R"({"immutable":null})");  // theirs are not
         w.deliver();
         w.restart();
         w.taken();

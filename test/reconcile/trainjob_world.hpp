@@ -149,6 +149,14 @@ class trainjob_world final : public remote {
         if (on_get) std::exchange(on_get, nullptr)();
         const auto found = objects.find(label_of(at));
         if (found == objects.end()) co_return refused(404);
+        const std::string answer = found->second;
+        if (on_got) on_got(label_of(at));
+        co_return answer;
+    }
+    awaitable<base::result<std::string>> get_whole(target at) override {
+        requests.push_back("read " + label_of(at));
+        const auto found = objects.find(label_of(at));
+        if (found == objects.end()) co_return refused(404);
         co_return found->second;
     }
     // With the API server's preconditions.
@@ -167,6 +175,13 @@ class trainjob_world final : public remote {
                 auto other = refused(422).error();
                 other.message = "metadata.uid: Invalid value: \"" + uid + "\": field is immutable";
                 co_return base::fail(std::move(other));
+            }
+            if (keeps_templates && at.type == &api::names::job_set) {
+                if (!is_part(fixed_jobs(memory, out.get("spec")), fixed_jobs(memory, old->get("spec"))))
+                    co_return immutable();
+                api::editor spec = api::editor::of(memory, api::deep_copy(memory, old->get("spec")));
+                spec.set("suspend", out.get({"spec", "suspend"}).as_bool(false));
+                out.set("spec", spec);
             }
             if (const api::ref status = old->get("status")) out.set("status", status);
             out.ensure_object("metadata").set("uid", old->get({"metadata", "uid"}));
@@ -209,12 +224,14 @@ class trainjob_world final : public remote {
     std::array<std::string, watch::kinds> doubts;  // why a kind's store is not to be relied upon
     bool follows = true;                           // what changes comes in
     outcome last;
-    std::function<void()> on_get;  // once
+    std::function<void()> on_get;                    // once
+    std::function<void(const std::string&)> on_got;  // the answer is on its way, and not yet there
     std::function<void()> on_apply;
     std::function<void()> on_patch;
     std::function<void()> on_remove;          // once
     std::function<void(surroundings&)> tune;  // before a restart
     bool leads = true;
+    bool keeps_templates = false;  // as JobSet's webhook does
     api::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
 
    private:

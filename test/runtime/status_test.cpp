@@ -45,12 +45,14 @@ class machine : public testing::Test {
             {.api_version = {}, .kind = {}, .name = {}, .uid = "u", .controller = true});
     }
     status_outcome next(bool with_set = true) {
+        if (!lags) set.suspend = job.spec.suspend;
         return next_status({.job = job,
                             .job_set = with_set ? &set : nullptr,
                             .runtime_supported = supported,
                             .trouble = trouble,
                             .now = now,
-                            .lifecycle = lifecycle},
+                            .lifecycle = lifecycle,
+                            .ended_by_others = ended_by_others},
                            [this](api::train_job_status& status, const api::job_set& s) {
                                ++reports;
                                for (const auto& c : s.conditions) {
@@ -65,6 +67,8 @@ class machine : public testing::Test {
     std::optional<std::pair<std::string, std::string>> trouble;
     api::micros_time now = start + 10s;
     bool lifecycle = false;
+    bool ended_by_others = false;
+    bool lags = false;  // the JobSet is not yet suspended, or resumed, as the job is
     int reports = 0;
 };
 
@@ -129,6 +133,21 @@ TEST_F(machine, suspends_and_resumes) {
     EXPECT_EQ(job.status.conditions[0].last_transition_time, start + 15s);
 }
 
+TEST_F(machine, is_suspended_and_resumed_when_its_job_set_is) {
+    lags = true;
+    job.spec.suspend = true;
+    EXPECT_EQ(types(next().status), list{});
+    EXPECT_EQ(types(next(false).status), list{"Suspended"}) << "nothing runs";
+    set.suspend = true;
+    job.status = next().status;
+    EXPECT_EQ(types(job.status), list{"Suspended"});
+    job.spec.suspend = false;
+    job.spec.active_deadline_seconds = 5;
+    EXPECT_EQ(types(next().status), list{"Suspended"}) << "its clock stands, too";
+    set.suspend = false;
+    EXPECT_EQ(types(next().status), list{"Suspended=False"});
+}
+
 TEST_F(machine, finishes_for_good) {  // difference 1
     set.conditions = {condition(names::complete, api::condition_status::yes, "Done")};
     job.status = next().status;
@@ -149,9 +168,15 @@ TEST_F(machine, a_failure_outlives_its_job_set) {  // difference 1
     EXPECT_TRUE(next().finished);
 }
 
-TEST_F(machine, a_made_up_failure_goes) {
+TEST_F(machine, a_failure_of_others_goes) {
     job.status.conditions = {condition(names::failed, api::condition_status::yes, "Fake", start + 5s)};
+    EXPECT_EQ(types(next().status), list{"Failed"}) << "nobody knows whose it is";
+    ended_by_others = true;
+    EXPECT_EQ(types(next(false).status), list{"Failed"}) << "the JobSet that it is about may have gone";
     EXPECT_EQ(types(next().status), list{});
+    set.conditions = {condition(names::complete, api::condition_status::yes, "Done")};
+    set.conditions[0].type = names::job_set_completed;
+    EXPECT_EQ(types(next().status), list{"Failed"}) << "it was first";
 }
 
 TEST_F(machine, listens_to_its_own_job_set_only) {
@@ -161,14 +186,14 @@ TEST_F(machine, listens_to_its_own_job_set_only) {
     EXPECT_EQ(reports, 0);
 }
 
-TEST_F(machine, unsupported_runtimes_fail_until_they_are_supported) {
+TEST_F(machine, unsupported_runtimes_fail_for_good) {  // difference 1
     supported = false;
     job.status = next().status;
     ASSERT_EQ(types(job.status), list{"Failed"});
     EXPECT_EQ(job.status.conditions[0].reason, names::reason_not_supported);
     EXPECT_FALSE(next().wants_children);
     supported = true;
-    EXPECT_EQ(types(next().status), list{});
+    EXPECT_EQ(types(next().status), list{"Failed"});
 }
 
 TEST_F(machine, wakes_for_the_deadline_and_enforces_it) {  // difference 2

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -148,7 +149,8 @@ class world {
         runtime::status_input in{.job = *job,
                                  .job_set = has_set ? &set : nullptr,
                                  .runtime_supported = runtime::runtime_supported(job->spec.runtime),
-                                 .now = now_};
+                                 .now = now_,
+                                 .ended_by_others = goes_on_.contains(std::string(job->meta.uid))};
         auto outcome = framework_.trainjob_status(in);
         troubles_.erase(name);
         if (outcome.wants_children) {
@@ -157,6 +159,11 @@ class world {
                 in.trouble = {"Trouble", done.error().message};
             }
             outcome = framework_.trainjob_status(in);
+        }
+        if (outcome.finished) {
+            goes_on_.erase(std::string(job->meta.uid));
+        } else {
+            goes_on_.emplace(job->meta.uid);
         }
         if (outcome.delete_job_set) remove("JobSet", name);
         if (const ref patch = api::status_patch(memory_, job->status, outcome.status)) {
@@ -228,6 +235,7 @@ class world {
     plugins::builtin framework_;
     api::micros_time now_ = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
     std::map<std::string, int> namesakes_;
+    std::set<std::string> goes_on_;  // uids of TrainJobs that had not ended when the operator last saw them
 };
 
 }  // namespace cotrain::golden
