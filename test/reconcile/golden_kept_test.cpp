@@ -192,7 +192,7 @@ void check(story& s, bool suspended) {
         for (const ref job : s.spec.get("replicatedJobs").items()) {
             const ref role = job.get({"template", "metadata", "labels", "trainer.kubeflow.org/trainjob-ancestor-step"});
             if (role.as_string() != "trainer") continue;
-            const std::string nodes = std::to_string(number(job.get({"template", "spec", "parallelism"})));
+            const std::string nodes = std::to_string(pods_of(job));
             EXPECT_NE(map.get({"data", "entrypoint.sh"}).as_string().find("-N " + nodes + " "), std::string_view::npos)
                 << nodes << "\n"
                 << map.get({"data", "entrypoint.sh"}).as_string();
