@@ -45,8 +45,8 @@ struct job_memory {
     std::uint8_t begun_again = 0;  // runs in a row that others overtook
     readiness pods = readiness::unseen;
     std::uint64_t runtime_version = 0;
-    std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version
-    std::string snapshot_hash{};                                 // that the status does not have yet
+    std::weak_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version, if it is still kept
+    std::string snapshot_hash{};                               // that the status does not have yet
     std::vector<child_memory> children{};
     moment last_repair{};
     std::uint16_t repairs = 0;
