@@ -427,6 +427,24 @@ func fatRuntimes(namespaces int) func(*stage) (string, error) {
 	}
 }
 
+// fatRuntimesAtRestart are found by an operator that starts.
+func fatRuntimesAtRestart(s *stage) (string, error) {
+	sent, err := fatRuntimes(30)(s)
+	if err != nil || !s.on.running() {
+		return sent, err
+	}
+	s.on.stop()
+	if err := s.on.start(); err != nil {
+		return sent, err
+	}
+	if err := s.group.settle(leadingWithin); err != nil {
+		return sent + ", then a restart", err
+	}
+	s.counts = time.Now()
+	time.Sleep(attackTime)
+	return sent + ", then a restart", nil
+}
+
 // progressFlood is a Pod's that has nothing better to do.
 func progressFlood(s *stage) (string, error) {
 	for _, name := range []string{"loud", "quiet"} {
