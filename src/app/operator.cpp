@@ -12,6 +12,7 @@
 #include "app/operator_metrics.hpp"
 #include "app/reported_job.hpp"
 #include "base/log_limiter.hpp"
+#include "base/memory_limit.hpp"
 #include "kube/find_config.hpp"
 #include "plugins/flux_keys.hpp"
 #include "plugins/mpi_keys.hpp"
@@ -109,8 +110,10 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       working_(loop.get_executor()),
       draining_(loop.get_executor()),
       reminder_(loop),
-      informers_(std::make_unique<watch::informers>(watch::informer_tools{watching_, api, texts_, relay_, random_, log},
-                                                    watch::informers_options{.namespaces = config_.namespaces})),
+      informers_(std::make_unique<watch::informers>(
+          watch::informer_tools{watching_, api, texts_, relay_, random_, log},
+          watch::informers_options{.namespaces = config_.namespaces,
+                                   .runtimes = watch::runtime_bounds::of_process(base::memory_limit())})),
       cluster_(texts_, stores(), log),
       gate_(api, [this] { return may_write(); }),
       events_(std::make_unique<reconcile::event_sink>(watching_, api, log,

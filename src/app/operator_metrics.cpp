@@ -153,6 +153,12 @@ void write_watches(exposition& to, const watch::informers& all) {
     to.family("cotrain_store_objects", gauge, "Objects known, by kind.");
     for (const watch::kind k : watch::all_kinds())
         to.sample({{"kind", watch::info_of(k).label}}, number(all.store(k).size()));
+    to.family("cotrain_runtime_bytes", gauge, "Bytes of runtimes' specs that are kept, by kind.");
+    for (const watch::kind k : {watch::kind::training_runtime, watch::kind::cluster_training_runtime})
+        to.sample({{"kind", watch::info_of(k).label}}, number(all.store(k).room()->bytes()));
+    to.family("cotrain_runtimes_left_out", gauge, "Runtimes that are not kept because they are too large together.");
+    for (const watch::kind k : {watch::kind::training_runtime, watch::kind::cluster_training_runtime})
+        to.sample({{"kind", watch::info_of(k).label}}, number(all.store(k).room()->left_out()));
 }
 
 void write_work(exposition& to, const operator_process& process) {

@@ -11,51 +11,63 @@ namespace {
 
 namespace names = api::names;
 
-api::ref finalizers_of(api::arena& memory, const cluster& all, watch::kind of, watch::text_id key) {
-    const auto& store = all.store(of);
-    const auto at = store.find(key);
-    const watch::object_body* const body = at ? store.body(*at) : nullptr;
-    if (body == nullptr || !body->extra().contains(names::resource_in_use_finalizer)) return {};
-    const auto metadata = api::parse_json_copy(memory, body->extra());
-    return metadata ? metadata->get("finalizers") : api::ref{};
+struct held {
+    std::string version;
+    api::ref finalizers;
+};
+
+held as_stored(api::arena& memory, const watch::object_record& record, const watch::object_body& body) {
+    if (!record.held_back) return {};
+    const auto metadata = api::parse_json_copy(memory, body.extra());
+    return {std::to_string(record.version), metadata ? metadata->get("finalizers") : api::ref{}};
+}
+
+held as_sent(api::arena& memory, std::string_view object) {
+    const auto sent = api::parse_json_copy(memory, object);
+    if (!sent) return {};
+    return {std::string(sent->get({"metadata", "resourceVersion"}).as_string()), sent->get({"metadata", "finalizers"})};
 }
 
 }  // namespace
-
-bool has_old_finalizer(const cluster& all, watch::kind of, const watch::object_record& runtime) {
-    const auto& store = all.store(of);
-    const auto at = store.find(runtime.key);
-    const watch::object_body* const body = at ? store.body(*at) : nullptr;
-    return body != nullptr && body->extra().contains(names::resource_in_use_finalizer);
-}
 
 awaitable<outcome> runtime_reconciler::reconcile(key k, unsigned) {
     if (!api_.leading()) co_return outcome::done();
     const auto of = static_cast<watch::kind>(k.kind);
     const auto at = all_.store(of).find(k.name);
     if (!at) co_return outcome::done();
+    const auto [ns, name] = split_key(all_.texts().view(k.name));
+    const target runtime{
+        of == watch::kind::training_runtime ? &names::training_runtime : &names::cluster_training_runtime,
+        std::string(ns), std::string(name)};
     api::arena memory;
-    const api::ref now = finalizers_of(memory, all_, of, k.name);
+    held now;
+    if (const watch::object_body* const body = all_.store(of).body(*at); body != nullptr) {
+        now = as_stored(memory, *all_.store(of).get(*at), *body);
+    } else if (all_.store(of).get(*at)->held_back) {
+        const auto sent = co_await api_.get(runtime);
+        if (!sent) co_return refused(sent.error());
+        now = as_sent(memory, *sent);
+    }
     api::editor patch = api::editor::object(memory);
     // In this very state: others may change the list meanwhile.
-    patch.ensure_object("metadata").set("resourceVersion", std::to_string(all_.store(of).get(*at)->version));
+    patch.ensure_object("metadata").set("resourceVersion", now.version);
     api::editor kept = patch.ensure_object("metadata").ensure_array("finalizers");
-    for (const api::ref f : now.items())
+    for (const api::ref f : now.finalizers.items())
         if (f.as_string() != names::resource_in_use_finalizer) kept.append(f);
-    if (kept.size() == now.size()) co_return outcome::done();
+    if (kept.size() == now.finalizers.size()) co_return outcome::done();
 
-    const auto [ns, name] = split_key(all_.texts().view(k.name));
-    const auto* const type =
-        of == watch::kind::training_runtime ? &names::training_runtime : &names::cluster_training_runtime;
-    const auto answer = co_await api_.merge_patch({type, std::string(ns), std::string(name)}, "", api::to_json(patch));
+    const auto answer = co_await api_.merge_patch(runtime, "", api::to_json(patch));
     if (answer) {
         all_.note(of, *answer);
         co_return outcome::done();
     }
-    if (answer.error().code == base::errc::canceled || answer.error().http_status == 404) co_return outcome::done();
-    log_.warn("cannot remove an old finalizer from a runtime",
-              {{"controller", "runtime"}, {"error", answer.error().message}});
-    co_return outcome::failed_by(answer.error());
+    co_return refused(answer.error());
+}
+
+outcome runtime_reconciler::refused(const base::error& e) {
+    if (e.code == base::errc::canceled || e.http_status == 404) return outcome::done();
+    log_.warn("cannot remove an old finalizer from a runtime", {{"controller", "runtime"}, {"error", e.message}});
+    return outcome::failed_by(e);
 }
 
 }  // namespace cotrain::reconcile

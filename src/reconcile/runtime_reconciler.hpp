@@ -8,9 +8,6 @@
 
 namespace cotrain::reconcile {
 
-// Whether the runtime carries the old finalizer.
-[[nodiscard]] bool has_old_finalizer(const cluster& all, watch::kind of, const watch::object_record& runtime);
-
 // Keys carry the kind of runtime: watch::kind as a number.
 class runtime_reconciler {
    public:
@@ -19,6 +16,8 @@ class runtime_reconciler {
     [[nodiscard]] awaitable<outcome> reconcile(key k, unsigned failures);
 
    private:
+    [[nodiscard]] outcome refused(const base::error& e);
+
     cluster& all_;
     remote& api_;
     base::logger& log_;

@@ -188,10 +188,9 @@ awaitable<base::result<>> trainjob_reconciler::find_runtime(attempt* a) {
         co_return base::result<>{};
     }
     if (snapshot->owner != memories_[a->key].job) co_return runtime::foreign_child(names::config_map, name);
-    if (const job_memory& m = memories_[a->key]; m.runtime != nullptr && m.runtime_version == snapshot->version) {
-        a->runtime = m.runtime;
-        co_return base::result<>{};
-    }
+    const job_memory& last = memories_[a->key];
+    if (last.runtime_version == snapshot->version) a->runtime = runtimes_.use(last.runtime);
+    if (a->runtime != nullptr) co_return base::result<>{};
     const auto answer = co_await api_.get(a->at(names::config_map, name));
     if (!answer && answer.error().http_status == 404) all_.drop(watch::kind::config_map, a->job.meta.ns, name);
     if (!answer) co_return base::fail(answer.error());

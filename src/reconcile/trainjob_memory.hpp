@@ -48,8 +48,8 @@ struct job_memory {
     readiness pods = readiness::unseen;
     watch::uid premade_secret{};  // that nobody controls, and that was found to be a pair of keys
     std::uint64_t runtime_version = 0;
-    std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version
-    std::string snapshot_hash{};                                 // that the status does not have yet
+    std::weak_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version, if it is still kept
+    std::string snapshot_hash{};                               // that the status does not have yet
     std::vector<child_memory> children{};
     moment last_repair{};
     std::uint16_t repairs = 0;

@@ -70,7 +70,7 @@ trainjob_reconciler::compiled trainjob_reconciler::known_snapshot(watch::text_id
     const auto* const snapshot =
         all_.find(watch::kind::config_map, ns, std::string(name).append(names::snapshot_suffix));
     const bool same = snapshot != nullptr && snapshot->version == known->second.runtime_version;
-    return same ? known->second.runtime : nullptr;
+    return same ? known->second.runtime.lock() : nullptr;
 }
 
 void trainjob_reconciler::stir(watch::text_id key, bool closer) {
@@ -128,7 +128,8 @@ awaitable<outcome> trainjob_reconciler::reconcile(key k, unsigned failures) {
 
 awaitable<outcome> trainjob_reconciler::work_on(watch::text_id key, unsigned failures) {
     const job_records seen = find_records(all_, key);
-    if (seen.body != nullptr && seen.body->spec_left_out && !is_settled(seen)) return work_on_large(key, failures);
+    const bool large = seen.body != nullptr && (seen.body->spec_left_out || runtimes_.is_large(seen.job->group));
+    if (large && !is_settled(seen)) return work_on_large(key, failures);
     return work_with(key, failures, {});
 }
 

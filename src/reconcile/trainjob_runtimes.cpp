@@ -18,6 +18,8 @@ namespace names = api::names;
 
 // Runtimes that nobody uses any more leave when there are this many.
 constexpr std::size_t runtimes_kept = 1024;
+// Far above ordinary ones, which take a few kilobytes.
+constexpr std::size_t large_runtime_bytes = 128UL << 10U;
 
 std::unexpected<base::error> not_there(const api::runtime_ref& wanted, std::string_view ns) {
     std::string message(wanted.kind);
@@ -25,6 +27,28 @@ std::unexpected<base::error> not_there(const api::runtime_ref& wanted, std::stri
     message.append(wanted.name).append(" does not exist: create it, the TrainJob starts then");
     base::error e = base::make_error(base::errc::invalid, base::retry::later, std::move(message));
     e.reason = "RuntimeNotFound";
+    return base::fail(std::move(e));
+}
+
+// It is there, but not kept.
+std::unexpected<base::error> left_out(const api::runtime_ref& wanted, std::string_view ns, const watch::spec_room& room,
+                                      watch::text_id key) {
+    const bool namespaced = wanted.kind == names::training_runtime_kind;
+    std::string message(wanted.kind);
+    message.append(" ").append(namespaced ? std::string(ns) + "/" : "").append(wanted.name);
+    const auto now = room.about(key);
+    if (room.wants(key) || !now) {
+        base::error e = base::make_error(base::errc::invalid, base::retry::later, message.append(" is being read"));
+        e.reason = "RuntimeNotRead";
+        return base::fail(std::move(e));
+    }
+    message.append(" of ").append(std::to_string(now->bytes)).append(" bytes is not kept: of the ");
+    message.append(std::to_string(now->namespace_bytes)).append(" bytes of all ").append(wanted.kind).append("s");
+    if (namespaced) message.append(" in namespace ").append(ns);
+    message.append(" the operator keeps the smallest, ").append(std::to_string(now->share_bytes));
+    message.append(" bytes; make it smaller or delete others");
+    base::error e = base::make_error(base::errc::invalid, base::retry::later, std::move(message));
+    e.reason = "RuntimesTooLarge";
     return base::fail(std::move(e));
 }
 
@@ -72,16 +96,25 @@ base::result<runtime_cache::compiled> runtime_cache::live(const api::train_job& 
     const std::string key = identity(wanted.kind, job.meta.ns, wanted.name);
     if (!at || store.body(*at) == nullptr) {
         live_.erase(key);
+        if (at && store.room() != nullptr) return left_out(wanted, job.meta.ns, *store.room(), store.get(*at)->key);
         return not_there(wanted, job.meta.ns);
     }
     const watch::object_record& record = *store.get(*at);
     const auto known = live_.find(key);
     if (known != live_.end() && known->second.version == record.version && known->second.id == record.id) {
-        return known->second.made;
+        if (known->second.failure) return base::fail(*known->second.failure);
+        if (compiled same = use(known->second.made)) return same;
     }
     if (live_.size() >= runtimes_kept) forget_dead();
     auto made = compile(of, record, *store.body(*at));
-    live_.insert_or_assign(key, entry{record.version, record.id, made});
+    entry now{.version = record.version, .id = record.id};
+    if (made) {
+        keep(*made);
+        now.made = *made;
+    } else {
+        now.failure = made.error();
+    }
+    live_.insert_or_assign(key, std::move(now));
     return made;
 }
 
@@ -92,8 +125,9 @@ base::result<runtime_cache::snapshot> runtime_cache::from_snapshot(const api::tr
     const auto document = api::parse_json(memory, config_map);
     if (!document) return base::fail(document.error());
     const std::string text(document->get({"data", names::snapshot_key}).as_string());
-    const auto known = snapshots_.find(text);
-    compiled same = known == snapshots_.end() ? nullptr : known->second.lock();
+    std::string hash = api::snapshot_hash(text);
+    const auto known = snapshots_.find(hash);
+    compiled same = known == snapshots_.end() ? nullptr : use(known->second);
     // Whose it is and what it holds is checked for each job.
     auto made = runtime::read_snapshot(job, *document, recorded);
     if (!made) {
@@ -101,17 +135,51 @@ base::result<runtime_cache::snapshot> runtime_cache::from_snapshot(const api::tr
         if (e.reason.empty()) e.reason = "InvalidSnapshot";
         return base::fail(std::move(e));
     }
-    snapshot out{std::move(same), api::snapshot_hash(text), document->get("immutable").as_bool(false)};
+    snapshot out{std::move(same), std::move(hash), document->get("immutable").as_bool(false)};
     if (out.runtime != nullptr) return out;
     out.runtime = std::move(*made);
+    keep(out.runtime);
     if (snapshots_.size() >= runtimes_kept) forget_dead();
-    snapshots_.insert_or_assign(text, out.runtime);
+    snapshots_.insert_or_assign(out.hash, out.runtime);
     return out;
+}
+
+bool runtime_cache::is_large(watch::text_id key) const {
+    const std::string_view text = all_.texts().view(key);
+    const std::size_t kind_ends = text.find('/');
+    if (kind_ends == text.npos) return false;
+    const bool namespaced = text.substr(0, kind_ends) == names::training_runtime_kind;
+    const auto& store = all_.store(namespaced ? watch::kind::training_runtime : watch::kind::cluster_training_runtime);
+    const auto at = store.find(all_.texts().find(text.substr(kind_ends + 1)));
+    if (!at) return false;
+    const watch::object_body* const body = store.body(*at);
+    return body == nullptr || body->bytes() > large_runtime_bytes;
+}
+
+runtime_cache::compiled runtime_cache::use(const std::weak_ptr<const runtime::compiled_runtime>& known) {
+    compiled found = known.lock();
+    if (found != nullptr) keep(found);
+    return found;
+}
+
+void runtime_cache::keep(const compiled& made) {
+    if (const auto at = places_.find(made.get()); at != places_.end()) {
+        kept_.splice(kept_.begin(), kept_, at->second);
+        return;
+    }
+    kept_.push_front(made);
+    places_.emplace(made.get(), kept_.begin());
+    bytes_ += made->bytes();
+    while (bytes_ > bytes_max_ && kept_.size() > 1) {
+        bytes_ -= kept_.back()->bytes();
+        places_.erase(kept_.back().get());
+        kept_.pop_back();
+    }
 }
 
 void runtime_cache::forget_dead() {
     std::erase_if(snapshots_, [](const auto& s) { return s.second.expired(); });
-    std::erase_if(live_, [](const auto& l) { return !l.second.made || l.second.made->use_count() == 1; });
+    std::erase_if(live_, [](const auto& l) { return l.second.made.expired(); });
 }
 
 }  // namespace cotrain::reconcile

@@ -29,7 +29,7 @@ bool loses_pods(const job_records& seen) {
 // What the snapshot says if it was read, else the live runtime: it tells well enough which Secrets there are.
 trainjob_reconciler::compiled trainjob_reconciler::runtime_at_hand(const attempt& a) {
     const auto known = memories_.find(a.key);
-    if (known != memories_.end() && known->second.runtime != nullptr) return known->second.runtime;
+    if (const compiled kept = known == memories_.end() ? nullptr : known->second.runtime.lock()) return kept;
     return runtimes_.live(a.job).value_or(nullptr);
 }
 

@@ -18,7 +18,7 @@ constexpr unsigned passing_failures_untold = 3;
 // A runtime that was made just before its TrainJob may come in after it: a third of a second.
 constexpr unsigned missing_runtimes_untold = 6;
 
-bool is_runtime_missing(const base::error& e) { return e.reason == "RuntimeNotFound"; }
+bool is_runtime_missing(const base::error& e) { return e.reason == "RuntimeNotFound" || e.reason == "RuntimeNotRead"; }
 
 bool passes_by_itself(const base::error& e) {
     using base::errc;

@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "reconcile/runtime_reconciler.hpp"
-
 namespace cotrain::reconcile {
 
 namespace {
@@ -104,7 +102,7 @@ void trainjob_wakes::job_changed(const watch::object_change& what) {
 }
 
 void trainjob_wakes::runtime_changed(const watch::object_change& what) {
-    if (has_old_finalizer(all_, what.of, *what.object)) {
+    if (what.object->held_back) {
         wake_runtime_({.name = what.object->key, .kind = static_cast<std::uint32_t>(what.of)}, urgency(what.of));
     }
     // Those that wait for it; jobs that run have their snapshot.
@@ -156,7 +154,7 @@ void trainjob_wakes::wake_all() {
     });
     for (const kind of : {kind::training_runtime, kind::cluster_training_runtime}) {
         all_.store(of).for_each([&](watch::handle, const watch::object_record& r) {
-            if (!has_old_finalizer(all_, of, r)) return;
+            if (!r.held_back) return;
             wake_runtime_({.name = r.key, .kind = static_cast<std::uint32_t>(of)}, work::backlog);
         });
     }

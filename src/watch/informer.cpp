@@ -78,6 +78,13 @@ void informer::ask_rights_again() {
     if (machine_.ask_rights_again(clock::now())) rest_.cancel();
 }
 
+bool informer::take_again(std::string_view object) {
+    object_view view;
+    if (!decode_object(object, view, intake_.parts())) return false;
+    if (store_.find(view.ns.raw, view.name.raw)) intake_.upsert(view, false);
+    return true;
+}
+
 awaitable<void> informer::run() {
     for (;;) {
         std::string mistake;

@@ -61,6 +61,8 @@ class informer {
     // Somebody needs objects of this kind, which may be missing; see list_watch.
     void want();
     void ask_rights_again();
+    // An object of the store as it is now, besides what the watch shows; false if it is none.
+    [[nodiscard]] bool take_again(std::string_view object);
 
     [[nodiscard]] kind of() const { return of_; }
     [[nodiscard]] const std::string& ns() const { return ns_; }  // empty: all

@@ -3,12 +3,14 @@
 
 #include <array>
 #include <bitset>
+#include <chrono>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/signal.hpp"
 #include "watch/informer.hpp"
 
 namespace cotrain::watch {
@@ -17,12 +19,23 @@ using kind_set = std::bitset<kinds>;
 // All but those that nobody may watch.
 [[nodiscard]] kind_set watched_kinds();
 
+// What specs of runtimes may take: of those that tenants make in their namespaces, and of the cluster's.
+struct runtime_bounds {
+    spec_bounds of_namespaces{8UL << 20U, 32UL << 20U};
+    spec_bounds of_cluster{32UL << 20U, 32UL << 20U};
+    // Of a process with so much memory: an eighth each, and of one namespace at most a quarter of that.
+    [[nodiscard]] static runtime_bounds of_process(std::uint64_t memory_bytes);
+};
+
 struct informers_options {
     kind_set watched = watched_kinds();
     list_watch_options timing{};
     // Each has a watch of its own for each kind. Empty: all namespaces by one watch. Cluster-wide kinds are watched as
     // ever, but none of them has to be there: whoever may look at some namespaces only may not read them, perhaps.
     std::vector<std::string> namespaces{};
+    runtime_bounds runtimes{};
+    // Between two requests for runtimes that were left out: one tenant can bring those of others in and out.
+    std::chrono::milliseconds refill_pause{100};
 };
 
 // What `tools.to` hears, it hears after the stores agree with each other: a finished job's JobSet has been collapsed or
@@ -61,16 +74,27 @@ class informers final : private listener {
 
     struct place {
         explicit place(text_table& texts) : objects(texts) {}
+        place(text_table& texts, spec_bounds most) : objects(texts, most, [this] { room.notify_later(); }) {}
+        base::signal room;  // for specs that were left out
         object_store objects;
         std::vector<std::unique_ptr<informer>> watchers;
     };
     [[nodiscard]] object_store& own(kind k) { return places_[static_cast<std::size_t>(k)]->objects; }
     void settle(const object_record& job);
     void start_files();
+    // Asks for specs that were left out when there is room for them.
+    [[nodiscard]] awaitable<void> refill(kind k);
+    [[nodiscard]] awaitable<bool> read_again(kind k, std::string ns, std::string name);
     [[nodiscard]] bool required(kind k) const;
     [[nodiscard]] bool all_synced(kind k) const;
 
     listener& to_;
+    base::task_group& owner_;
+    kube::client& api_;
+    base::random_source& random_;
+    const text_table& texts_;
+    base::backoff_policy retry_;
+    std::chrono::milliseconds refill_pause_;
     bool by_namespace_;
     std::array<std::unique_ptr<place>, kinds> places_;
     bool files_started_ = false;

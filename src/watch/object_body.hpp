@@ -63,6 +63,7 @@ struct projection {
     bool past_deadline = false;        // it failed because of its deadline
     bool troubled = false;             // it says that its resources are not ready
     bool elsewhere = false;            // another controller manages it
+    bool held_back = false;            // a runtime with the finalizer of earlier operators
     bool collapse = false;             // keep no body
     bool spec_left_out = false;        // keep neither spec nor extra, they are too large
 };

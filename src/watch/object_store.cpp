@@ -36,7 +36,15 @@ std::string runtime_key(std::string_view kind, std::string_view ns, std::string_
     return key;
 }
 
+object_store::object_store(text_table& texts, spec_bounds most, std::function<void()> wanted) : texts_(texts) {
+    const auto drop = [this](text_id key) {
+        if (const auto h = find(key)) collapse(*h);
+    };
+    room_ = std::make_unique<spec_room>(texts, most, spec_room::listener{drop, std::move(wanted)});
+}
+
 object_store::~object_store() {
+    if (room_) room_->close();
     for (std::uint32_t s = 0; s < slots_; ++s)
         if (at(s).used) remove(handle{s, at(s).generation});
 }
@@ -70,6 +78,9 @@ object_store::outcome object_store::upsert(const projection& p, bool shown) {
         fill(known->slot, p, seen);
     } else if (p.collapse) {
         collapse(*known);
+    } else if (room_ && room_->wants(r.key)) {
+        keep_body(r, p, seen);
+        changes = spec_changed;
     }
     return {*known, changes};
 }
@@ -82,6 +93,7 @@ bool object_store::outdated(const object_record& known, std::string_view version
 bool object_store::repeats(handle known, std::string_view version, bool shown) {
     object_record& r = at(known.slot);
     if (!r.seen || r.version == 0 || r.version != version_number(version)) return false;
+    if (room_ && room_->wants(r.key)) return false;
     if (shown) r.noted = false;
     return true;
 }
@@ -119,6 +131,7 @@ void object_store::fill(std::uint32_t s, const projection& p, const prints& seen
     r.past_deadline = p.past_deadline;
     r.troubled = p.troubled;
     r.elsewhere = p.elsewhere;
+    r.held_back = p.held_back;
     r.finished = p.complete || p.failed ? time_seconds(p.finished_time) : 0;
     const uid owner = make_uid(texts_, p.owner_uid);
     release_uid(texts_, r.owner);
@@ -127,6 +140,14 @@ void object_store::fill(std::uint32_t s, const projection& p, const prints& seen
     if (p.collapse) {
         r.counts = seen.counts;
         return;
+    }
+    keep_body(r, p, seen);
+}
+
+void object_store::keep_body(object_record& r, const projection& p, const prints& seen) {
+    if (room_) {
+        room_->put(r.key, p.spec.size() + p.extra.size());
+        if (!room_->holds(r.key)) return;
     }
     object_body::pointer body = object_body::make(texts_, p);
     body->spec_print = seen.spec;
@@ -204,6 +225,7 @@ bool object_store::remove(handle h) {
     unlink(h.slot);
     keys_.erase(r.key, key_of());
     free_body(r);
+    if (room_) room_->erase(r.key);
     texts_.release(r.key);
     texts_.release(r.group);
     release_uid(texts_, r.id);

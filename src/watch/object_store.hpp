@@ -11,6 +11,7 @@
 
 #include "watch/object_body.hpp"
 #include "watch/slot_index.hpp"
+#include "watch/spec_room.hpp"
 #include "watch/text_table.hpp"
 #include "watch/uid.hpp"
 
@@ -64,7 +65,8 @@ struct object_record {
     bool seen : 1 = false;       // taken in since the last picture of its namespace began
     bool noted : 1 = false;      // and not shown by that picture
     bool linked : 1 = false;
-    bool reopened : 1 = false;  // it was done with its children (watch/finished.hpp), and is not any more
+    bool reopened : 1 = false;   // it was done with its children (watch/finished.hpp), and is not any more
+    bool held_back : 1 = false;  // a runtime with the finalizer of earlier operators
 
     [[nodiscard]] bool terminal() const { return complete || failed; }
 };
@@ -76,6 +78,8 @@ class object_store {
    public:
     // Texts are shared between stores: a TrainJob and its JobSet have the same key.
     explicit object_store(text_table& texts) : texts_(texts) {}
+    // Keeps no more specs than `most` lets it: what is left out has a record without a body. `wanted`: see spec_room.
+    object_store(text_table& texts, spec_bounds most, std::function<void()> wanted = {});
     ~object_store();
     object_store(const object_store&) = delete;
     object_store& operator=(const object_store&) = delete;
@@ -146,6 +150,8 @@ class object_store {
 
     [[nodiscard]] std::size_t size() const { return size_; }
     [[nodiscard]] std::size_t memory_bytes() const;
+    // Null where specs are kept whatever they take together.
+    [[nodiscard]] const spec_room* room() const { return room_.get(); }
 
    private:
     static constexpr std::uint32_t chunk_records = 256;
@@ -169,6 +175,7 @@ class object_store {
     void fill(std::uint32_t s, const projection& p, const prints& seen);
     void move_to_group(std::uint32_t s, const projection& p);
     void free_body(object_record& r);
+    void keep_body(object_record& r, const projection& p, const prints& seen);
     void link(std::uint32_t s);
     void unlink(std::uint32_t s);
 
@@ -181,6 +188,7 @@ class object_store {
     std::size_t size_ = 0;
     friend class deletion_watch;
     std::vector<deletion_watch*> deletion_watches_;
+    std::unique_ptr<spec_room> room_;
     mutable std::string scratch_;  // a key being looked up: finding allocates nothing
 };
 

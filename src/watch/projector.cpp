@@ -102,6 +102,7 @@ const projection& projector::runtime(const object_view& object) {
     begin(object);
     out_.spec = object.spec;
     keep_metadata({{"labels", object.labels}, {"annotations", object.annotations}, {"finalizers", object.finalizers}});
+    out_.held_back = object.finalizers.contains(names::resource_in_use_finalizer);
     return out_;
 }
 

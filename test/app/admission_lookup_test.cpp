@@ -104,6 +104,21 @@ TEST(admission_lookup, answers_from_what_was_watched) {
     });
 }
 
+// One that is there but not kept is refused at once, with the sentence that a waiting job's condition has.
+TEST(admission_lookup, says_which_bound_a_runtime_is_above) {
+    together here;
+    here.options.runtimes.of_namespaces = {.namespace_bytes = 100, .all_bytes = 400};
+    here.scripts["trainingruntimes"] = {all_there({std::string(runtime_rt)})};
+    here.run([](together& t, watch::informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        looking l(t, all);
+        const auto runtime = co_await l.ask(names::training_runtime, "ns", "rt");
+        EXPECT_EQ(runtime.state, presence::missing);
+        EXPECT_THAT(runtime.why, testing::MatchesRegex("cannot be used: TrainingRuntime ns/rt of [0-9]+ bytes is not "
+                                                       "kept: .* in namespace ns .* 100 bytes; make it smaller .*"));
+    });
+}
+
 TEST(admission_lookup, waits_a_little_for_what_was_made_right_before) {
     together here;
     here.scripts["trainingruntimes"] = {streams({bookmark(1, true)}, step::end::clean),

@@ -382,6 +382,69 @@ func fatJobs(s *stage) (string, error) {
 	return fmt.Sprintf("%d jobs of %d bytes", made.Load(), bytes), nil
 }
 
+// fatRuntimes: what a namespace's runtimes may take of the operator's memory, and many namespaces' together.
+func fatRuntimes(namespaces int) func(*stage) (string, error) {
+	return func(s *stage) (string, error) {
+		const runtimes, bytes = 230, 1_000_000
+		s.until = time.Now().Add(90 * time.Second)
+		spaces := []string{s.ns}
+		for i := 1; i < namespaces; i++ {
+			spaces = append(spaces, fmt.Sprintf("%s-%d", s.ns, i))
+			if err := space(s.admin, spaces[i]); err != nil {
+				return "", err
+			}
+		}
+		var made, jobs, refused, number atomic.Int64
+		env := `"image":"registry.test/torch:1","args":["` + strings.Repeat("x", bytes) + `"]`
+		spec := strings.Replace(torchSpec, `"image":"registry.test/torch:1"`, env, 1)
+		crowd(s, 4, func(int) error {
+			next := number.Add(1)
+			if next > runtimes {
+				s.until = time.Now()
+				return nil
+			}
+			ns, name := spaces[int(next)%len(spaces)], fmt.Sprintf("fat-%d", next)
+			if _, err := s.admin.create(trainer+"/namespaces/"+ns+"/trainingruntimes", fmt.Sprintf(
+				`{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainingRuntime","metadata":{"name":%q},"spec":%s}`, name, spec)); err != nil {
+				return err
+			}
+			made.Add(1)
+			switch _, err := s.admin.create(jobsIn(ns), trainJob(name, name, `"suspend":true`)); codeOf(err) {
+			case 0:
+				jobs.Add(1)
+			default:
+				refused.Add(1)
+			}
+			return nil
+		})
+		time.Sleep(attackTime / 2)
+		sent := fmt.Sprintf("%d runtimes of %d bytes in %d namespaces, %d jobs on them, %d refused",
+			made.Load(), bytes, namespaces, jobs.Load(), refused.Load())
+		if made.Load() < runtimes-4 {
+			return sent, fmt.Errorf("only %d were made", made.Load())
+		}
+		return sent, nil
+	}
+}
+
+// fatRuntimesAtRestart are found by an operator that starts.
+func fatRuntimesAtRestart(s *stage) (string, error) {
+	sent, err := fatRuntimes(30)(s)
+	if err != nil || !s.on.running() {
+		return sent, err
+	}
+	s.on.stop()
+	if err := s.on.start(); err != nil {
+		return sent, err
+	}
+	if err := s.group.settle(leadingWithin); err != nil {
+		return sent + ", then a restart", err
+	}
+	s.counts = time.Now()
+	time.Sleep(attackTime)
+	return sent + ", then a restart", nil
+}
+
 // progressFlood is a Pod's that has nothing better to do.
 func progressFlood(s *stage) (string, error) {
 	for _, name := range []string{"loud", "quiet"} {

@@ -73,5 +73,24 @@ TEST_F(trainjob_large, a_few_are_worked_on_at_a_time) {
     EXPECT_TRUE(w.objects.contains("JobSet ns/job-3"));
 }
 
+// The job is small, but its plan is not.
+TEST_F(trainjob_large, nor_many_whose_runtime_is_large) {
+    std::string runtime(torch_runtime);
+    runtime.replace(runtime.find("name: rt"), 8,
+                    "name: rt, annotations: {large: \"" + std::string(200'000, 'x') + "\"}");
+    w.apply_yaml(runtime);
+    for (const char* name : {"job", "job-2", "job-3"}) w.apply_yaml(large_job(name, 1));
+    w.deliver();
+    outcome third;
+    w.on_get = [&] {
+        w.on_get = [&] { third = w.run_job("ns/job-3"); };
+        static_cast<void>(w.run_job("ns/job-2"));
+    };
+    static_cast<void>(w.run_job());
+    EXPECT_EQ(third.kind, outcome::what::again_after);
+    EXPECT_TRUE(w.objects.contains("JobSet ns/job-2"));
+    EXPECT_FALSE(w.objects.contains("JobSet ns/job-3"));
+}
+
 }  // namespace
 }  // namespace cotrain::reconcile

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -30,8 +31,12 @@ namespace cotrain::reconcile {
 
 class trainjob_world final : public remote {
    public:
-    trainjob_world() {
+    // `runtimes`: what specs of TrainingRuntimes may take; by default whatever there is.
+    explicit trainjob_world(std::optional<watch::spec_bounds> runtimes = {}) {
         for (auto& s : stores_) s = std::make_unique<watch::object_store>(texts);
+        if (runtimes)
+            stores_[static_cast<std::size_t>(watch::kind::training_runtime)] =
+                std::make_unique<watch::object_store>(texts, *runtimes);
         cluster::stores all{};
         for (std::size_t i = 0; i < watch::kinds; ++i) all[i] = stores_[i].get();
         known = std::make_unique<cluster>(texts, all, base::null_logger());

@@ -209,5 +209,45 @@ TEST(informers, let_go_of_the_files_of_a_job_that_completes) {
     });
 }
 
+std::string runtime_in(std::string_view ns, std::string_view name, int version, std::size_t bytes) {
+    return R"({"metadata":{"name":")" + std::string(name) + R"(","namespace":")" + std::string(ns) + R"(","uid":"u-)" +
+           std::string(ns) + std::string(name) + R"(","resourceVersion":")" + std::to_string(version) +
+           R"("},"spec":{"x":")" + std::string(bytes, 'x') + R"("}})";
+}
+
+// What was left out for want of room is asked for by name when there is room, and again when that fails.
+TEST(informers, read_runtimes_that_were_left_out_when_there_is_room) {
+    together here;
+    here.options.runtimes.of_namespaces = {.namespace_bytes = 1000, .all_bytes = 4000};
+    here.options.refill_pause = std::chrono::milliseconds(1);
+    const std::string large = runtime_in("a", "large", 3, 700);
+    here.scripts["trainingruntimes"] = {
+        streams({line("ADDED", large), line("ADDED", runtime_in("a", "small", 4, 600)), bookmark(5, true)},
+                step::end::clean),
+        streams({line("DELETED", runtime_in("a", "small", 6, 600))}, step::end::held)};
+    here.scripts["a/trainingruntimes/large"] = {refuse(500, "InternalError"), answer(200, large)};
+    here.run([](together& t, informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        const auto& store = all.store(kind::training_runtime);
+        EXPECT_EQ(store.body(*store.find("a", "large")), nullptr);
+        EXPECT_NE(store.body(*store.find("a", "small")), nullptr);
+        t.let_end.notify();
+        co_await t.listener.until("TrainingRuntime a/large changed spec");
+        EXPECT_NE(store.body(*store.find("a", "large")), nullptr);
+        EXPECT_EQ(store.room()->left_out(), 0U);
+    });
+}
+
+TEST(informers, do_not_bring_back_a_runtime_that_went_while_it_was_read) {
+    together here;
+    here.options.runtimes.of_namespaces = {.namespace_bytes = 1000, .all_bytes = 4000};
+    here.run([](together&, informers& all) -> awaitable<void> {
+        EXPECT_TRUE(co_await all.ready());
+        EXPECT_TRUE(all.all_of(kind::training_runtime).front()->take_again(runtime_in("a", "gone", 3, 700)));
+        EXPECT_EQ(all.store(kind::training_runtime).size(), 0U);
+        EXPECT_EQ(all.store(kind::training_runtime).room()->bytes(), 0U);
+    });
+}
+
 }  // namespace
 }  // namespace cotrain::watch
