@@ -4,13 +4,13 @@
 # name  suite  kind  package  SHA-256 of the archive that was tried
 readonly unpacked_libraries='
 glaze      forky     binary  libglaze-dev  c32e07e93dae096a3cde74e613734b488c49b489e7cb73d13b4f0d633bb5f151
-benchmark  bookworm  source  benchmark     6430e4092653380d9dc4ccb45a1e2dc9259d581f4866dc0759713126056bc1d7'
+benchmark  trixie    source  benchmark     32131c08ee31eeff2c8968d7e874f3cb648034377dfc32a4c377fa8796d84981'
 
 # need_libraries: each of them is in the cache afterwards, or CMake fetches it from upstream.
 need_libraries() {
   local name suite kind package hash
   while read -r name suite kind package hash; do
-    [ -z "$name" ] || [ -e "$cache/libraries/$name" ] && continue
+    [ -z "$name" ] || [[ $(readlink "$cache/libraries/$name") = "$name-$suite"-* ]] && continue
     [ -r "$debian_keyring" ] && have apt-get || continue
     say "unpacking $package of Debian $suite into $cache/libraries (the system keeps what it has)"
     mkdir -p "$cache/libraries"
@@ -22,7 +22,7 @@ need_libraries() {
 # In a subshell, for its trap. The link comes last: what it names is whole. Each step says when it fails: `set -e` is off
 # for a caller that looks at the result.
 unpack_library() (
-  local name=$1 suite=$2 kind=$3 package=$4 hash=$5 work archive found
+  local name=$1 suite=$2 kind=$3 package=$4 hash=$5 work archive found kept
   work=$(mktemp -d "$cache/libraries/work.XXXXXX") || return
   trap 'rm -rf "$work"' EXIT
   chmod 755 "$work"
@@ -34,8 +34,9 @@ unpack_library() (
     binary) dpkg-deb -x "$archive" "$work/unpacked" ;;
     source) tar -xf "$archive" -C "$work/unpacked" --strip-components=1 ;;
   esac || return
-  mv -T "$work/unpacked" "$cache/libraries/$name-${found:0:16}" 2>/dev/null || [ -e "$cache/libraries/$name-${found:0:16}" ]
-  ln -sfn "$name-${found:0:16}" "$cache/libraries/$name"
+  kept=$name-$suite-${found:0:16}
+  mv -T "$work/unpacked" "$cache/libraries/$kept" 2>/dev/null || [ -e "$cache/libraries/$kept" ]
+  ln -sfn "$kept" "$cache/libraries/$name"
 )
 
 # debian_archive DIRECTORY SUITE binary|source PACKAGE: downloads it there and prints the path of the .deb, or of the
