@@ -45,6 +45,6 @@ if(COTRAIN_BENCH)
   if(EXISTS ${COTRAIN_LIBRARIES}/benchmark/CMakeLists.txt)
     cotrain_from_source(benchmark ${COTRAIN_LIBRARIES}/benchmark)
   else()
-    find_package(benchmark 1.7 REQUIRED)
+    find_package(benchmark 1.8 REQUIRED)  # takes a number of iterations
   endif()
 endif()
