@@ -29,7 +29,7 @@ inline constexpr std::size_t field_copy_bytes_max = 64UL * 1024;
 // The API server refuses more, names and values of all annotations together.
 inline constexpr std::size_t annotations_bytes_max = 256UL * 1024;
 
-// Whether the client that wrote this document knows our fields: who does not has dropped spec.fieldsKept as well.
+// Whether the client that wrote this document knows our fields: one that does not has dropped spec.fieldsKept, too.
 [[nodiscard]] bool has_fields_kept(api::ref document);
 
 // Brings back what the client dropped: on an update what `before` has, on create what the copies say. Removing a field

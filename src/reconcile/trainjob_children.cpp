@@ -286,7 +286,7 @@ std::vector<runtime::observed_child> trainjob_reconciler::children_of(attempt& a
     return children;
 }
 
-// Once for each, and again after a start: whoever made it may not have meant it for this job.
+// Once for each, and again after a restart: its maker may not have meant it for this job.
 void trainjob_reconciler::tell_premade(attempt& a, const std::vector<runtime::observed_child>& children) {
     const std::vector<needed_child> needed = needed_by(*a.runtime);
     for (const runtime::observed_child& c : children) {

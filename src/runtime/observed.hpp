@@ -40,7 +40,7 @@ struct observed {
     // The JobSet of the job's name, whoever controls it. Where it is the job's and its spec is known, all other
     // children are about its pods.
     const api::job_set* job_set = nullptr;
-    // Plans go on where children are foreign: whoever applies them refuses these, each by itself.
+    // Plans go on where children are foreign: the reconciler refuses to apply each of these by itself.
     bool foreign_later = false;
     std::string_view ca_certificate;  // PEM of the status server's CA; only with gate TrainJobStatus
     // Makes a key when one is needed; only for MPI. Randomness comes from outside.
