@@ -8,8 +8,7 @@
 
 #include "base/error.hpp"
 #include "base/json_text.hpp"
-#include "base/line_output.hpp"
-#include "base/log_limiter.hpp"
+#include "base/log_output.hpp"
 
 namespace cotrain::base {
 

@@ -1,4 +1,4 @@
-// A small seeded random source that is passed to whoever needs chance, so that tests can repeat it.
+// A small seeded random source that is passed as an argument, so that tests can repeat it.
 #pragma once
 
 #include <cstdint>

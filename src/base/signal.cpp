@@ -1,7 +1,9 @@
 // Hand-over between notify() and the one waiting coroutine.
 #include "base/signal.hpp"
 
+#include <algorithm>
 #include <cassert>
+#include <new>
 #include <utility>
 
 namespace cotrain::base {
@@ -15,6 +17,17 @@ template <class Handler>
 void resume_later(Handler continuation, bool notified) {
     const auto executor = asio::require(continuation.get_executor(), asio::execution::blocking.never);
     executor.execute([resumed = std::move(continuation), notified]() mutable { resumed(notified); });
+}
+
+// For one more. Before a waiter is taken: it must not be lost for want of memory.
+template <class Handler>
+bool has_room(std::vector<Handler>& of) noexcept {
+    try {
+        if (of.size() == of.capacity()) of.reserve(std::max<std::size_t>(8, 2 * of.size()));
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
 }
 
 }  // namespace
@@ -55,8 +68,7 @@ void signal::notify_later() {
     }
     auto slot = waiter_->get_cancellation_slot();
     if (slot.is_connected()) slot.clear();
-    if (turn* const now = turn::open(); now != nullptr) {
-        if (now->woken_.empty()) now->woken_.reserve(8);
+    if (turn* const now = turn::open(); now != nullptr && has_room(now->woken_)) {
         now->woken_.push_back(take());
     } else {
         resume_later(take(), true);

@@ -49,8 +49,7 @@ awaitable<void> run_again(std::string_view name, std::function<awaitable<void>()
         } catch (...) {
             mistake = caught();
         }
-        log->error("a task ended in an exception, which is a mistake of the operator: it begins again",
-                   {{"task", name}, {"error", mistake}});
+        log->error("unexpected exception", {{"in", "task"}, {"task", name}, {"error", mistake}});
         if (clock::now() - begun > pause.ceiling) next.reset();  // it went well for long
         timer.expires_after(next.next(random));
         co_await timer.async_wait(use_tuple);
@@ -65,9 +64,14 @@ task_group::~task_group() { assert(tasks_.empty() && "a task group must be joine
 
 void task_group::spawn(std::string_view name, awaitable<void> task) {
     auto it = tasks_.emplace(tasks_.end(), name);
-    asio::co_spawn(executor_, std::move(task),
-                   asio::bind_cancellation_slot(it->stop.slot(),
-                                                [this, it](const std::exception_ptr& error) { finished(it, error); }));
+    try {
+        asio::co_spawn(executor_, std::move(task),
+                       asio::bind_cancellation_slot(
+                           it->stop.slot(), [this, it](const std::exception_ptr& error) { finished(it, error); }));
+    } catch (...) {  // no memory: it does not begin, and nobody has to wait for it
+        tasks_.erase(it);
+        throw;
+    }
 }
 
 void task_group::supervise(std::string_view name, std::function<awaitable<void>()> make, logger& log,
@@ -88,7 +92,7 @@ void task_group::forget(std::list<entry>::iterator task) {
 
 void task_group::cancel() {
     if (std::exchange(cancelling_, true)) return;
-    // A task may end, or end another, while it is told to stop: nothing leaves the list during the walk.
+    // A task may end, or end another, while it is stopped: nothing leaves the list during the walk.
     for (entry& task : tasks_)
         if (!task.done) task.stop.emit(asio::cancellation_type::all);
     cancelling_ = false;

@@ -6,7 +6,7 @@
 
 namespace cotrain::base {
 
-// Never left out by the compiler, although nobody reads what was written.
+// Never left out by the compiler, although the memory is not read again.
 inline void wipe(void* from, std::size_t bytes) {
     if (bytes == 0) return;
     std::memset(from, 0, bytes);

@@ -1,5 +1,5 @@
 // A log whose reader sleeps: nobody waits for it, and what comes out is whole lines and a true count of the others.
-#include "base/line_output.hpp"
+#include "base/log_output.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -51,7 +51,8 @@ TEST_F(line_output_test, a_full_pipe_is_not_waited_for) {
     }
     out.write(line(0, 0));
     const std::string then = read(65536);
-    EXPECT_TRUE(then.contains(R"("msg":"log lines were lost: nobody read them","lines":11})")) << then;
+    EXPECT_TRUE(then.contains(R"("msg":"log lines dropped, nobody reads standard error fast enough","lines":11})"))
+        << then;
     EXPECT_TRUE(then.ends_with(line(0, 0))) << then;
     EXPECT_EQ(out.lost(), 0U);
     EXPECT_EQ(::fcntl(ends_[1], F_GETFL) & O_NONBLOCK, 0) << "others may share it";

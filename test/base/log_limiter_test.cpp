@@ -1,5 +1,5 @@
 // Repeated log lines: the first comes at once, none is lost uncounted, and what is remembered is bounded.
-#include "base/log_limiter.hpp"
+#include "base/log_output.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -111,6 +111,23 @@ TEST(log_limiter, lines_of_a_logger_are_told_apart_by_what_they_say) {
     EXPECT_THAT(out.all[4],
                 EndsWith(R"("level":"warn","msg":"it \"failed\"","namespace":"team","name":"a","error":"no",)"
                          "\"suppressed\":5}\n"));
+}
+
+TEST(log_limiter, runs_of_the_reconciler_that_say_the_same_are_counted_as_one_cause) {
+    lines out;
+    const auto fail = [&out](std::string_view run, std::string_view error) {
+        out.log.warn("m", {{"name", "a"}, {"reconcileID", run}, {"error", error}});
+    };
+    fail("01", "no");
+    fail("02", "no");
+    fail("03", R"(,"reconcileID":"04")");  // within a text it is no field
+    fail("03", R"(,"reconcileID":"05")");
+    ASSERT_THAT(out.all, SizeIs(3));
+    EXPECT_THAT(out.all[0], HasSubstr(R"("name":"a","reconcileID":"01","error":"no")"));
+    out.limited.write_suppressed(true);
+    ASSERT_THAT(out.all, SizeIs(4));
+    EXPECT_THAT(out.all[3], EndsWith(R"("msg":"m","name":"a","error":"no","suppressed":1})"
+                                     "\n"));
 }
 
 TEST(log_limiter, a_message_with_ever_other_fields_has_its_bound) {

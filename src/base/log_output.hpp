@@ -1,4 +1,4 @@
-// Decides which log lines are written: repeated ones are counted instead. Pure: time is passed in.
+// Behind a logger: which lines are written, and how they get out without waiting.
 #pragma once
 
 #include <chrono>
@@ -56,7 +56,8 @@ class log_limiter {
     table messages_;
 };
 
-// In front of a logger's sink: takes the lines of format_line(), and tells them apart by all but their time.
+// In front of a logger's sink: takes the lines of format_line(), and tells them apart by all but their time and their
+// field reconcileID.
 class limited_lines {
    public:
     using sink = void (*)(void* context, std::string_view line);
@@ -77,5 +78,29 @@ class limited_lines {
 
 // Of stderr_logger(), whose lines are limited: to be called every period, and with `everything` at the end.
 void write_suppressed_lines(bool everything = false);
+
+// Writes whole lines to a descriptor whose reader may be slow or gone: never waits, and counts the lines that are lost.
+// A line whose beginning did not find room is dropped. The rest of one that was begun goes out before the next, so that
+// lines stay whole; once there is room again, a line of its own says how many were lost. The descriptor stays as it is:
+// it may be shared with other processes.
+class line_output {
+   public:
+    explicit line_output(int descriptor) : descriptor_(descriptor) {}
+
+    void write(std::string_view line);
+    // Lines that were dropped and not told of.
+    [[nodiscard]] std::uint64_t lost() const { return lost_; }
+
+   private:
+    [[nodiscard]] bool tell_lost();
+    // Whether at least the beginning of the line went out.
+    [[nodiscard]] bool begin(std::string_view line);
+    // Whether all of `pending_` went out.
+    [[nodiscard]] bool flush();
+
+    int descriptor_;
+    std::string pending_;
+    std::uint64_t lost_ = 0;
+};
 
 }  // namespace cotrain::base
