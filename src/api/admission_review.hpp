@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/tree.hpp"
 #include "base/error.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::api {
 
@@ -24,9 +24,9 @@ struct admission_request {
     std::string_view ns;
     admission_operation operation = admission_operation::create;
     bool dry_run = false;
-    ref object;      // absent on delete
-    ref old_object;  // absent on create
-    ref user_info;
+    doc::ref object;      // absent on delete
+    doc::ref old_object;  // absent on create
+    doc::ref user_info;
 };
 
 struct status_cause {
@@ -49,7 +49,7 @@ struct admission_response {
     std::string name;
 };
 
-[[nodiscard]] base::result<admission_request> decode_admission_review(ref document);
+[[nodiscard]] base::result<admission_request> decode_admission_review(doc::ref document);
 // A whole AdmissionReview for the request with that uid.
 [[nodiscard]] std::string encode_admission_review(std::string_view uid, const admission_response& response);
 

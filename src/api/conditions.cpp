@@ -48,8 +48,8 @@ bool is_true(const condition_list& list, std::string_view type) {
     return c != nullptr && c->status == condition_status::yes;
 }
 
-bool set_condition(condition_list& list, condition next, seconds_time now) {
-    if (next.last_transition_time == seconds_time{}) next.last_transition_time = now;
+bool set_condition(condition_list& list, condition next, base::seconds_time now) {
+    if (next.last_transition_time == base::seconds_time{}) next.last_transition_time = now;
     condition* const known = find(list, next.type);
     if (known == nullptr) {
         list.push_back(std::move(next));
@@ -71,12 +71,12 @@ bool remove_condition(condition_list& list, std::string_view type) {
     return std::erase_if(list, [&](const condition& c) { return c.type == type; }) != 0;
 }
 
-condition_list decode_conditions(const place& status) {
+condition_list decode_conditions(const doc::place& status) {
     condition_list list;
-    const place from = status.array("conditions");
+    const doc::place from = status.array("conditions");
     list.reserve(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
-        const place entry = from.object_item(i);
+        const doc::place entry = from.object_item(i);
         condition c;
         entry.read("type", c.type);
         if (c.type.empty()) continue;
@@ -88,24 +88,24 @@ condition_list decode_conditions(const place& status) {
         entry.read("reason", c.reason);
         entry.read("message", c.message);
         entry.read("observedGeneration", c.observed_generation);
-        std::optional<seconds_time> t;
+        std::optional<base::seconds_time> t;
         entry.read("lastTransitionTime", t);
-        c.last_transition_time = t.value_or(seconds_time{});
+        c.last_transition_time = t.value_or(base::seconds_time{});
         list.push_back(std::move(c));
     }
     return list;
 }
 
-ref encode_conditions(arena& memory, const condition_list& list) {
-    editor out = editor::array(memory);
+doc::ref encode_conditions(doc::arena& memory, const condition_list& list) {
+    doc::editor out = doc::editor::array(memory);
     for (const condition& c : list) {
-        editor entry = out.append_object();
+        doc::editor entry = out.append_object();
         entry.set("type", c.type).set("status", to_string(c.status));
         if (c.observed_generation != 0) entry.set("observedGeneration", c.observed_generation);
-        if (c.last_transition_time == seconds_time{}) {
+        if (c.last_transition_time == base::seconds_time{}) {
             entry.set("lastTransitionTime", nullptr);
         } else {
-            entry.set("lastTransitionTime", format_time(c.last_transition_time));
+            entry.set("lastTransitionTime", base::format_time(c.last_transition_time));
         }
         entry.set("reason", c.reason).set("message", c.message);
     }

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/decode.hpp"
-#include "api/edit.hpp"
-#include "api/time.hpp"
+#include "base/time.hpp"
+#include "doc/decode.hpp"
+#include "doc/edit.hpp"
 
 namespace cotrain::api {
 
@@ -21,7 +21,7 @@ struct condition {
     condition_status status = condition_status::unknown;
     std::string reason;
     std::string message;
-    seconds_time last_transition_time{};  // epoch = not set
+    base::seconds_time last_transition_time{};  // epoch = not set
     std::int64_t observed_generation = 0;
 
     [[nodiscard]] bool operator==(const condition&) const = default;
@@ -37,11 +37,11 @@ using condition_list = std::vector<condition>;
 
 // Puts `next` in: a new type is appended, a known one stays in its place and its time moves only when its status
 // does. The time is next's own if set, else `now`. Returns whether anything changed.
-bool set_condition(condition_list& list, condition next, seconds_time now);
+bool set_condition(condition_list& list, condition next, base::seconds_time now);
 bool remove_condition(condition_list& list, std::string_view type);
 
 // Reads the member "conditions" of `status`; entries without a type are left out.
-[[nodiscard]] condition_list decode_conditions(const place& status);
-[[nodiscard]] ref encode_conditions(arena& memory, const condition_list& list);
+[[nodiscard]] condition_list decode_conditions(const doc::place& status);
+[[nodiscard]] doc::ref encode_conditions(doc::arena& memory, const condition_list& list);
 
 }  // namespace cotrain::api

@@ -1,15 +1,17 @@
-// The part of a JobSet that is read back: suspension, progress and outcome.
+// JobSets and PodGroups, as far as they are read back.
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/conditions.hpp"
 #include "api/meta.hpp"
-#include "api/tree.hpp"
 #include "base/error.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::api {
 
@@ -20,7 +22,26 @@ struct replicated_job_status {
     std::int32_t failed = 0;
     std::int32_t active = 0;
     std::int32_t suspended = 0;
+    std::int32_t replicas = 0;   // of its spec; 0: not known
+    std::int32_t node_pods = 0;  // Pods of one replica that train
 };
+
+// What a replicated job's spec says of its Pods.
+struct job_shape {
+    std::string_view name;
+    std::string_view ancestor;  // the label of its Job template
+    std::int32_t replicas = 1;
+    std::int32_t parallelism = 1;
+    std::optional<std::int32_t> completions;
+
+    // Pods of one replica, as JobSet counts them.
+    [[nodiscard]] std::int32_t pods() const;
+};
+// Pods of one replica that train, for each job: of those labelled as trainer and of the job `node`, which MPI has
+// beside its launcher; where there is neither, of all that are no initializers.
+[[nodiscard]] std::vector<std::int32_t> node_pods(std::span<const job_shape> jobs);
+// Pods that train, of all replicas.
+[[nodiscard]] std::int32_t count_nodes(std::span<const job_shape> jobs);
 
 struct job_set {
     object_meta meta;
@@ -30,8 +51,9 @@ struct job_set {
     std::int32_t restarts = 0;
     std::int32_t restarts_count_towards_max = 0;
     std::string_view terminal_state;  // "Completed", "Failed" or empty
-    ref spec;
-    ref document;
+    std::int32_t nodes = 0;           // Pods that train, by its spec; 0: not known
+    doc::ref spec;
+    doc::ref document;
 
     // Whether any of its jobs has active pods.
     [[nodiscard]] bool any_active() const;
@@ -41,6 +63,6 @@ struct job_set {
     [[nodiscard]] bool all_ready() const;
 };
 
-[[nodiscard]] base::result<job_set> decode_job_set(ref document);
+[[nodiscard]] base::result<job_set> decode_job_set(doc::ref document);
 
 }  // namespace cotrain::api

@@ -5,14 +5,14 @@
 
 namespace cotrain::api {
 
-base::result<lease> decode_lease(ref document) {
-    decoding outcome("Lease");
-    const place root(outcome, document);
+base::result<lease> decode_lease(doc::ref document) {
+    doc::decoding outcome("Lease");
+    const doc::place root(outcome, document);
     lease out;
     out.document = document;
     if (!document.is_object()) root.expected("an object");
     out.meta = decode_meta(root);
-    const place spec = root.object("spec");
+    const doc::place spec = root.object("spec");
     spec.read("holderIdentity", out.holder);
     spec.read("leaseDurationSeconds", out.duration_seconds);
     spec.read("acquireTime", out.acquire_time);
@@ -22,14 +22,14 @@ base::result<lease> decode_lease(ref document) {
     return out;
 }
 
-ref encode_lease(arena& memory, const lease& l) {
-    editor out = l.document.is_object()
-                     ? editor::of(memory, l.document)
-                     : new_object(memory, names::lease.api_version, names::lease.kind, l.meta.name, l.meta.ns);
+doc::ref encode_lease(doc::arena& memory, const lease& l) {
+    doc::editor out = l.document.is_object()
+                          ? doc::editor::of(memory, l.document)
+                          : new_object(memory, names::lease.api_version, names::lease.kind, l.meta.name, l.meta.ns);
     if (!l.meta.resource_version.empty()) out.ensure_object("metadata").set("resourceVersion", l.meta.resource_version);
-    editor spec = out.ensure_object("spec");
-    const auto set_time = [&](std::string_view key, const std::optional<micros_time>& t) {
-        if (t) spec.set(key, format_micros(*t));
+    doc::editor spec = out.ensure_object("spec");
+    const auto set_time = [&](std::string_view key, const std::optional<base::micros_time>& t) {
+        if (t) spec.set(key, base::format_micros(*t));
     };
     spec.set("holderIdentity", l.holder).set("leaseDurationSeconds", l.duration_seconds);
     set_time("acquireTime", l.acquire_time);

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "api/meta.hpp"
-#include "api/time.hpp"
 #include "base/error.hpp"
+#include "base/time.hpp"
 
 namespace cotrain::api {
 
@@ -16,15 +16,15 @@ struct lease {
     object_meta meta;
     std::string_view holder;
     std::int32_t duration_seconds = 0;
-    std::optional<micros_time> acquire_time;
-    std::optional<micros_time> renew_time;
+    std::optional<base::micros_time> acquire_time;
+    std::optional<base::micros_time> renew_time;
     std::int32_t transitions = 0;
-    ref document;
+    doc::ref document;
 };
 
-[[nodiscard]] base::result<lease> decode_lease(ref document);
+[[nodiscard]] base::result<lease> decode_lease(doc::ref document);
 // The document with the election's fields as in `l`: what was there beside them stays (labels, newer fields), and
 // resourceVersion guards against concurrent writers. Without a document, a new one.
-[[nodiscard]] ref encode_lease(arena& memory, const lease& l);
+[[nodiscard]] doc::ref encode_lease(doc::arena& memory, const lease& l);
 
 }  // namespace cotrain::api

@@ -5,10 +5,6 @@
 
 namespace cotrain::api {
 
-bool object_meta::has_finalizer(std::string_view finalizer) const {
-    return std::ranges::any_of(finalizers.items(), [&](ref f) { return f.as_string() == finalizer; });
-}
-
 const owner_reference* object_meta::controller() const {
     const auto found = std::ranges::find_if(owner_references, &owner_reference::controller);
     return found == owner_references.end() ? nullptr : &*found;
@@ -19,9 +15,9 @@ bool object_meta::controlled_by(std::string_view owner_uid) const {
     return owner != nullptr && owner->uid == owner_uid && !owner_uid.empty();
 }
 
-object_meta decode_meta(const place& object) {
+object_meta decode_meta(const doc::place& object) {
     object_meta meta;
-    const place in = object.object("metadata");
+    const doc::place in = object.object("metadata");
     if (!in) return meta;
     in.read("name", meta.name);
     in.read("generateName", meta.generate_name);
@@ -34,10 +30,10 @@ object_meta decode_meta(const place& object) {
     in.read_array("finalizers", meta.finalizers);
     in.read("creationTimestamp", meta.creation_time);
     in.read("deletionTimestamp", meta.deletion_time);
-    const place owners = in.array("ownerReferences");
+    const doc::place owners = in.array("ownerReferences");
     meta.owner_references.resize(owners.size());
     for (std::size_t i = 0; i < owners.size(); ++i) {
-        const place from = owners.object_item(i);
+        const doc::place from = owners.object_item(i);
         owner_reference& owner = meta.owner_references[i];
         from.read("apiVersion", owner.api_version);
         from.read("kind", owner.kind);
@@ -49,17 +45,18 @@ object_meta decode_meta(const place& object) {
     return meta;
 }
 
-ref controller_reference(arena& memory, word api_version, word kind, const object_meta& owner) {
-    editor out = editor::object(memory);
+doc::ref controller_reference(doc::arena& memory, doc::word api_version, doc::word kind, const object_meta& owner) {
+    doc::editor out = doc::editor::object(memory);
     out.set("apiVersion", api_version).set("kind", kind).set("name", owner.name).set("uid", owner.uid);
     out.set("controller", true).set("blockOwnerDeletion", true);
     return out;
 }
 
-editor new_object(arena& memory, word api_version, word kind, std::string_view name, std::string_view ns) {
-    editor out = editor::object(memory);
+doc::editor new_object(doc::arena& memory, doc::word api_version, doc::word kind, std::string_view name,
+                       std::string_view ns) {
+    doc::editor out = doc::editor::object(memory);
     out.set("apiVersion", api_version).set("kind", kind);
-    editor meta = out.ensure_object("metadata");
+    doc::editor meta = out.ensure_object("metadata");
     meta.set("name", name);
     if (!ns.empty()) meta.set("namespace", ns);
     return out;

@@ -46,6 +46,7 @@ inline constexpr resource_type priority_class{"scheduling.k8s.io", "v1",  "Prior
                                               "priorityclasses",   false, "scheduling.k8s.io/v1"};
 inline constexpr resource_type lease{"coordination.k8s.io", "v1", "Lease", "leases", true, "coordination.k8s.io/v1"};
 inline constexpr resource_type event{"events.k8s.io", "v1", "Event", "events", true, "events.k8s.io/v1"};
+inline constexpr resource_type pod{"", "v1", "Pod", "pods", true, "v1"};
 
 // Who we are.
 inline constexpr std::string_view field_manager = "trainer";
@@ -77,6 +78,11 @@ inline constexpr std::string_view job_index_field = "metadata.annotations['jobse
 inline constexpr std::string_view coscheduling_pod_label = "scheduling.x-k8s.io/pod-group";
 inline constexpr std::string_view volcano_queue_annotation = "scheduling.volcano.sh/queue-name";
 inline constexpr std::string_view volcano_group_annotation = "scheduling.k8s.io/group-name";
+inline constexpr std::string_view job_set_name_label = "jobset.sigs.k8s.io/jobset-name";
+inline constexpr std::string_view replicated_job_label = "jobset.sigs.k8s.io/replicatedjob-name";
+inline constexpr std::string_view restart_attempt_label = "jobset.sigs.k8s.io/restart-attempt";
+inline constexpr std::string_view batch_job_label = "batch.kubernetes.io/job-name";
+inline constexpr std::string_view completion_index_label = "batch.kubernetes.io/job-completion-index";
 inline constexpr std::string_view kueue_queue_label = "kueue.x-k8s.io/queue-name";
 
 // Jobs, containers and volumes of a runtime.

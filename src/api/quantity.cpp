@@ -203,10 +203,9 @@ base::result<quantity> quantity::parse(std::string_view text) {
     return quantity(sign(coefficient), scale, p.format);
 }
 
-base::result<quantity> quantity::parse(ref value) {
+base::result<quantity> quantity::parse(doc::ref value) {
     if (value.is_string() || value.is_number()) return parse(trim(value.text()));
-    return base::fail(base::errc::decode,
-                      "expected a quantity, got " + std::string(cotrain::api::to_string(value.type())));
+    return base::fail(base::errc::decode, "expected a quantity, got " + std::string(doc::to_string(value.type())));
 }
 
 void quantity::add(wide coefficient, int scale) {

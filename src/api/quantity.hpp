@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/tree.hpp"
 #include "base/error.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::api {
 
@@ -23,7 +23,7 @@ class quantity {
     // Rounds away from zero beyond nano; binary amounts are capped at 2^63-1, as the API server does.
     [[nodiscard]] static base::result<quantity> parse(std::string_view text);
     // A string or a number in a document.
-    [[nodiscard]] static base::result<quantity> parse(ref value);
+    [[nodiscard]] static base::result<quantity> parse(doc::ref value);
 
     quantity& operator+=(const quantity& other);
     quantity& operator-=(const quantity& other);

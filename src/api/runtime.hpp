@@ -1,17 +1,28 @@
-// TrainingRuntime and ClusterTrainingRuntime.
+// TrainingRuntime and ClusterTrainingRuntime, and the hash of their snapshots.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "api/meta.hpp"
-#include "api/process_count.hpp"
-#include "api/tree.hpp"
+#include "api/pod_shape.hpp"
 #include "base/error.hpp"
+#include "doc/tree.hpp"
+
+namespace cotrain::api::names {
+
+// Of a TrainJob's status: who may write only its spec cannot change the recorded hash of the runtime's snapshot.
+inline constexpr std::string_view snapshot_hash_member = "runtimeSnapshotHash";
+
+}  // namespace cotrain::api::names
 
 namespace cotrain::api {
+
+inline constexpr std::int64_t env_targets_max = 16;
+inline constexpr std::int64_t env_target_containers_max = 8;
 
 // mlPolicy.torch.envInjection.targets[]
 struct env_injection_target {
@@ -56,7 +67,7 @@ struct coscheduling_policy {
 };
 
 struct volcano_policy {
-    ref network_topology;  // object
+    doc::ref network_topology;  // object
 };
 
 struct pod_group_policy {
@@ -70,14 +81,17 @@ struct training_runtime {
     object_meta meta;
     std::optional<ml_policy> ml;
     std::optional<pod_group_policy> pod_groups;
-    ref template_metadata;  // spec.template.metadata
-    ref template_spec;      // spec.template.spec: a JobSet's spec
-    ref document;
+    doc::ref template_metadata;  // spec.template.metadata
+    doc::ref template_spec;      // spec.template.spec: a JobSet's spec
+    doc::ref document;
 
     [[nodiscard]] bool cluster_wide() const;
 };
 
 // Also checks the kinds of the parts of the template that plugins walk through (replicatedJobs, containers, env, …).
-[[nodiscard]] base::result<training_runtime> decode_training_runtime(ref document);
+[[nodiscard]] base::result<training_runtime> decode_training_runtime(doc::ref document);
+
+// SHA-256 in hex of the text in a snapshot.
+[[nodiscard]] std::string snapshot_hash(std::string_view text);
 
 }  // namespace cotrain::api

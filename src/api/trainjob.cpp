@@ -1,4 +1,4 @@
-// Reading TrainJobs and writing their status.
+// Reads TrainJobs.
 #include "api/trainjob.hpp"
 
 #include "api/names.hpp"
@@ -8,19 +8,19 @@ namespace cotrain::api {
 
 namespace {
 
-initializer_source decode_source(const place& from) {
+initializer_source decode_source(const doc::place& from) {
     initializer_source out;
     from.read("storageUri", out.storage_uri);
     check_env(from);
     from.read_array("env", out.env);
-    if (const place secret = from.object("secretRef")) {
+    if (const doc::place secret = from.object("secretRef")) {
         out.has_secret = true;
         secret.read("name", out.secret_name);
     }
     return out;
 }
 
-trainer_spec decode_trainer(const place& from) {
+trainer_spec decode_trainer(const doc::place& from) {
     trainer_spec out;
     from.read("image", out.image);
     check_string_list(from, "command");
@@ -36,11 +36,11 @@ trainer_spec decode_trainer(const place& from) {
     return out;
 }
 
-void decode_patches(const place& spec, std::vector<runtime_patch>& out) {
-    const place list = spec.array("runtimePatches");
+void decode_patches(const doc::place& spec, std::vector<runtime_patch>& out) {
+    const doc::place list = spec.array("runtimePatches");
     out.reserve(list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
-        const place from = list.object_item(i);
+        const doc::place from = list.object_item(i);
         runtime_patch& patch = out.emplace_back();
         from.read("manager", patch.manager);
         from.read("time", patch.time);
@@ -49,15 +49,15 @@ void decode_patches(const place& spec, std::vector<runtime_patch>& out) {
     }
 }
 
-void decode_overrides(const place& spec, std::vector<pod_template_override>& out) {
-    const place list = spec.array("podTemplateOverrides");
+void decode_overrides(const doc::place& spec, std::vector<pod_template_override>& out) {
+    const doc::place list = spec.array("podTemplateOverrides");
     out.reserve(list.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
-        const place from = list.object_item(i);
+        const doc::place from = list.object_item(i);
         pod_template_override& patch = out.emplace_back();
-        const place targets = from.array("targetJobs");
+        const doc::place targets = from.array("targetJobs");
         for (std::size_t j = 0; j < targets.size(); ++j) {
-            const place target = targets.object_item(j);
+            const doc::place target = targets.object_item(j);
             target.require("name");
             target.read("name", patch.target_jobs.emplace_back());
         }
@@ -68,19 +68,19 @@ void decode_overrides(const place& spec, std::vector<pod_template_override>& out
     }
 }
 
-train_job_spec decode_spec(const place& from) {
+train_job_spec decode_spec(const doc::place& from) {
     train_job_spec out;
-    const place runtime = from.object("runtimeRef");
+    const doc::place runtime = from.object("runtimeRef");
     out.runtime.api_group = names::trainer_group;
     out.runtime.kind = names::cluster_training_runtime_kind;
     runtime.read("name", out.runtime.name);
     runtime.read("apiGroup", out.runtime.api_group);
     runtime.read("kind", out.runtime.kind);
-    if (const place initializer = from.object("initializer")) {
-        if (const place dataset = initializer.object("dataset")) out.dataset = decode_source(dataset);
-        if (const place model = initializer.object("model")) out.model = decode_source(model);
+    if (const doc::place initializer = from.object("initializer")) {
+        if (const doc::place dataset = initializer.object("dataset")) out.dataset = decode_source(dataset);
+        if (const doc::place model = initializer.object("model")) out.model = decode_source(model);
     }
-    if (const place trainer = from.object("trainer")) out.trainer = decode_trainer(trainer);
+    if (const doc::place trainer = from.object("trainer")) out.trainer = decode_trainer(trainer);
     decode_patches(from, out.runtime_patches);
     decode_overrides(from, out.pod_template_overrides);
     from.read("suspend", out.suspend);
@@ -102,71 +102,22 @@ void restore_process_count(train_job& job) {
     }
 }
 
-train_job_status decode_status(const place& from) {
-    train_job_status out;
-    out.conditions = decode_conditions(from);
-    const place jobs = from.array("jobsStatus");
-    out.jobs.resize(jobs.size());
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-        const place entry = jobs.object_item(i);
-        job_status& job = out.jobs[i];
-        entry.read("name", job.name);
-        entry.read("ready", job.ready);
-        entry.read("succeeded", job.succeeded);
-        entry.read("failed", job.failed);
-        entry.read("active", job.active);
-        entry.read("suspended", job.suspended);
-    }
-    return out;
-}
-
-ref encode_jobs(arena& memory, const std::vector<job_status>& jobs) {
-    editor out = editor::array(memory);
-    for (const job_status& job : jobs) {
-        out.append_object()
-            .set("name", job.name)
-            .set("ready", job.ready)
-            .set("succeeded", job.succeeded)
-            .set("failed", job.failed)
-            .set("active", job.active)
-            .set("suspended", job.suspended);
-    }
-    return out;
-}
-
 }  // namespace
 
-base::result<train_job> decode_train_job(ref document) {
-    decoding outcome("TrainJob");
-    const place root(outcome, document);
+base::result<train_job> decode_train_job(doc::ref document) {
+    doc::decoding outcome("TrainJob");
+    const doc::place root(outcome, document);
     train_job job;
     job.document = document;
     if (!document.is_object()) root.expected("an object");
     job.meta = decode_meta(root);
     job.spec = decode_spec(root.object("spec"));
-    const place status = root.object("status");
-    job.status = decode_status(status);
+    const doc::place status = root.object("status");
+    job.status = decode_train_job_status(status);
     status.read_object("trainerStatus", job.trainer_status);
     if (!outcome.ok()) return outcome.fail();
     restore_process_count(job);
     return job;
-}
-
-ref status_patch(arena& memory, const train_job_status& from, const train_job_status& to) {
-    if (from == to) return {};
-    editor patch = editor::object(memory);
-    editor status = patch.ensure_object("status");
-    if (from.conditions != to.conditions) status.set("conditions", encode_conditions(memory, to.conditions));
-    // Empty lists, not null: the CRD refuses a status without members.
-    if (from.jobs != to.jobs) status.set("jobsStatus", encode_jobs(memory, to.jobs));
-    return patch;
-}
-
-ref encode_status(arena& memory, const train_job_status& status) {
-    editor out = editor::object(memory);
-    if (!status.conditions.empty()) out.set("conditions", encode_conditions(memory, status.conditions));
-    if (!status.jobs.empty()) out.set("jobsStatus", encode_jobs(memory, status.jobs));
-    return out;
 }
 
 }  // namespace cotrain::api

@@ -27,9 +27,6 @@ constexpr std::string_view label_rule =
 constexpr std::string_view subdomain_rule =
     "must be a lowercase RFC 1123 subdomain: labels of 'a' to 'z', digits and '-' with a letter or digit at both ends, "
     "separated by '.' (like 'example.com')";
-constexpr std::string_view dns1035_rule =
-    "must be a DNS-1035 label: 'a' to 'z', digits and '-', starting with a letter and ending with a letter or digit "
-    "(like 'my-name' or 'abc-123')";
 constexpr std::string_view name_rule =
     "must have letters, digits, '-', '_' and '.', with a letter or digit at both ends (like 'MyName', 'my.name' or "
     "'123-abc')";
@@ -58,11 +55,6 @@ faults check_dns1123_label(std::string_view text) {
 
 faults check_dns1123_subdomain(std::string_view text) {
     return with_length(text, dns_subdomain_bytes_max, one(!is_subdomain(text), subdomain_rule));
-}
-
-faults check_dns1035_label(std::string_view text) {
-    const bool good = well_formed(text, is_lower_alnum, "-") && is_lower(text.front());
-    return with_length(text, dns_label_bytes_max, one(!good, dns1035_rule));
 }
 
 faults check_qualified_name(std::string_view text) {
@@ -105,13 +97,6 @@ faults check_domain_prefixed_path(std::string_view text) {
         std::ranges::all_of(path, [&](char c) { return is_alnum(c) || allowed.find(c) != std::string_view::npos; });
     if (!good) list.emplace_back("must have a path of letters, digits and " + std::string(allowed) + " after the '/'");
     return list;
-}
-
-faults check_env_var_name(std::string_view text) {
-    // Kubernetes 1.34 and later: KEP-4369.
-    const bool good =
-        !text.empty() && std::ranges::all_of(text, [](char c) { return c >= 0x20 && c < 0x7F && c != '='; });
-    return one(!good, "must have printable ASCII characters other than '='");
 }
 
 std::string join(const faults& list) {

@@ -18,12 +18,10 @@ using faults = std::vector<std::string>;
 
 [[nodiscard]] faults check_dns1123_label(std::string_view text);      // container names, namespaces
 [[nodiscard]] faults check_dns1123_subdomain(std::string_view text);  // most object names
-[[nodiscard]] faults check_dns1035_label(std::string_view text);      // services, TrainJobs
 [[nodiscard]] faults check_qualified_name(std::string_view text);     // label and annotation keys
 [[nodiscard]] faults check_label_value(std::string_view text);
 // "example.com/manager": a subdomain, a slash and a path.
 [[nodiscard]] faults check_domain_prefixed_path(std::string_view text);
-[[nodiscard]] faults check_env_var_name(std::string_view text);
 
 // The faults as one line, "; " between them.
 [[nodiscard]] std::string join(const faults& list);

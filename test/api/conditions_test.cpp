@@ -3,15 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "documents.hpp"
+#include "support/documents.hpp"
 
 namespace cotrain::api {
 namespace {
 
 using namespace std::chrono_literals;
 
-const seconds_time noon = *parse_time_seconds("2026-01-02T12:00:00Z");
-const seconds_time later = noon + 1h;
+const base::seconds_time noon = *base::parse_time_seconds("2026-01-02T12:00:00Z");
+const base::seconds_time later = noon + 1h;
 
 condition suspended(condition_status s, std::string reason = "R") {
     return {.type = "Suspended", .status = s, .reason = std::move(reason), .message = "m"};
@@ -63,7 +63,7 @@ TEST(conditions, places_stay) {
 }
 
 TEST(conditions, survive_a_round_trip) {
-    arena memory;
+    doc::arena memory;
     const condition_list list{{.type = "Suspended",
                                .status = condition_status::yes,
                                .reason = "Suspended",
@@ -72,26 +72,26 @@ TEST(conditions, survive_a_round_trip) {
                                .observed_generation = 3},
                               {.type = "Complete", .status = condition_status::no},
                               {.type = "Odd", .status = condition_status::unknown, .last_transition_time = later}};
-    const ref json = encode_conditions(memory, list);
+    const doc::ref json = encode_conditions(memory, list);
     EXPECT_EQ(
-        to_json(json.at(0)),
+        doc::to_json(json.at(0)),
         R"({"type":"Suspended","status":"True","observedGeneration":3,"lastTransitionTime":"2026-01-02T12:00:00Z",)"
         R"("reason":"Suspended","message":"größer"})");
-    editor status = editor::object(memory);
+    doc::editor status = doc::editor::object(memory);
     status.set("conditions", json);
-    decoding outcome("status");
-    EXPECT_EQ(decode_conditions(place(outcome, status)), list);
+    doc::decoding outcome("status");
+    EXPECT_EQ(decode_conditions(doc::place(outcome, status)), list);
     EXPECT_TRUE(outcome.ok());
 }
 
 TEST(time, is_read_with_fractions_and_offsets) {
-    EXPECT_EQ(parse_time("2026-01-02T12:00:00Z"), micros_time(noon));
-    EXPECT_EQ(parse_time("2026-01-02T14:00:00+02:00"), micros_time(noon));
-    EXPECT_EQ(parse_time("2026-01-02T06:30:00.5-05:30"), micros_time(noon) + 500ms);
-    EXPECT_EQ(parse_time("2026-01-02T12:00:00.0000019Z"), micros_time(noon) + 1us);
-    EXPECT_EQ(parse_time_seconds("2026-01-02T12:00:00.999Z"), noon);
-    EXPECT_EQ(parse_time_seconds("1969-12-31T23:59:59Z"), seconds_time(-1s));
-    EXPECT_EQ(parse_time("2024-02-29T00:00:00Z").has_value(), true);
+    EXPECT_EQ(base::parse_time("2026-01-02T12:00:00Z"), base::micros_time(noon));
+    EXPECT_EQ(base::parse_time("2026-01-02T14:00:00+02:00"), base::micros_time(noon));
+    EXPECT_EQ(base::parse_time("2026-01-02T06:30:00.5-05:30"), base::micros_time(noon) + 500ms);
+    EXPECT_EQ(base::parse_time("2026-01-02T12:00:00.0000019Z"), base::micros_time(noon) + 1us);
+    EXPECT_EQ(base::parse_time_seconds("2026-01-02T12:00:00.999Z"), noon);
+    EXPECT_EQ(base::parse_time_seconds("1969-12-31T23:59:59Z"), base::seconds_time(-1s));
+    EXPECT_EQ(base::parse_time("2024-02-29T00:00:00Z").has_value(), true);
 }
 
 TEST(time, refuses_what_is_none) {
@@ -99,15 +99,15 @@ TEST(time, refuses_what_is_none) {
          {"", "2026", "2026-01-02", "2026-01-02 12:00:00Z", "2026-01-02T12:00:00", "2026-13-02T12:00:00Z",
           "2025-02-29T00:00:00Z", "2026-01-02T24:00:00Z", "2026-01-02T12:60:00Z", "2026-01-02T12:00:00.Z",
           "2026-01-02T12:00:00Zx", "2026-1-2T12:00:00Z", "2026-01-02T12:00:00+2:00", "2026-01-02T12:00:00+24:00"}) {
-        EXPECT_FALSE(parse_time(text)) << text;
+        EXPECT_FALSE(base::parse_time(text)) << text;
     }
 }
 
 TEST(time, is_written_in_utc) {
-    EXPECT_EQ(format_time(noon), "2026-01-02T12:00:00Z");
-    EXPECT_EQ(format_micros(micros_time(noon) + 6us), "2026-01-02T12:00:00.000006Z");
-    EXPECT_EQ(format_micros(micros_time(seconds_time(0s)) - 1us), "1969-12-31T23:59:59.999999Z");
-    EXPECT_EQ(format_time(seconds_time(0s)), "1970-01-01T00:00:00Z");
+    EXPECT_EQ(base::format_time(noon), "2026-01-02T12:00:00Z");
+    EXPECT_EQ(base::format_micros(base::micros_time(noon) + 6us), "2026-01-02T12:00:00.000006Z");
+    EXPECT_EQ(base::format_micros(base::micros_time(base::seconds_time(0s)) - 1us), "1969-12-31T23:59:59.999999Z");
+    EXPECT_EQ(base::format_time(base::seconds_time(0s)), "1970-01-01T00:00:00Z");
 }
 
 TEST(conditions, reasons_are_what_the_api_server_takes) {

@@ -3,26 +3,27 @@
 
 #include <gtest/gtest.h>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::api {
 namespace {
 
 std::string owned(std::string_view document, std::string_view fields) {
-    arena memory;
-    return to_json(owned_part(memory, *parse_json_copy(memory, document), *parse_json_copy(memory, fields)));
+    doc::arena memory;
+    return doc::to_json(
+        owned_part(memory, *doc::parse_json_copy(memory, document), *doc::parse_json_copy(memory, fields)));
 }
 
 TEST(managed_fields, finds_what_a_manager_applied_to_the_object_itself) {
-    arena memory;
-    const ref object = *parse_json_copy(memory, R"({"metadata":{"managedFields":[
+    doc::arena memory;
+    const doc::ref object = *doc::parse_json_copy(memory, R"({"metadata":{"managedFields":[
         {"manager":"trainer","operation":"Update","fieldsV1":{"f:update":{}}},
         {"manager":"trainer","operation":"Apply","subresource":"status","fieldsV1":{"f:status":{}}},
         {"manager":"other","operation":"Apply","fieldsV1":{"f:other":{}}},
         {"manager":"trainer","operation":"Apply","fieldsV1":{"f:spec":{}}}]}})");
-    EXPECT_EQ(to_json(applied_fields(object, "trainer")), R"({"f:spec":{}})");
+    EXPECT_EQ(doc::to_json(applied_fields(object, "trainer")), R"({"f:spec":{}})");
     EXPECT_FALSE(applied_fields(object, "nobody"));
-    EXPECT_FALSE(applied_fields(ref::empty_object(), "trainer"));
+    EXPECT_FALSE(applied_fields(doc::ref::empty_object(), "trainer"));
 }
 
 TEST(managed_fields, leave_out_what_others_filled_in) {

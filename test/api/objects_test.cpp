@@ -4,10 +4,9 @@
 #include "api/admission_review.hpp"
 #include "api/jobset.hpp"
 #include "api/lease.hpp"
-#include "api/podgroup.hpp"
 #include "api/runtime.hpp"
 #include "api/trainjob.hpp"
-#include "documents.hpp"
+#include "support/documents.hpp"
 
 namespace cotrain::api {
 namespace {
@@ -19,16 +18,16 @@ class objects : public ::testing::Test {
         if (!r) throw std::invalid_argument(r.error().message);
         return std::move(*r);
     }
-    train_job job(std::string_view yaml) { return good(decode_train_job(from_yaml(memory_, yaml))); }
+    train_job job(std::string_view yaml) { return good(decode_train_job(doc::from_yaml(memory_, yaml))); }
     std::string job_error(std::string_view yaml) {
-        const auto r = decode_train_job(from_yaml(memory_, yaml));
+        const auto r = decode_train_job(doc::from_yaml(memory_, yaml));
         return r ? "accepted" : r.error().message;
     }
     std::string runtime_error(std::string_view yaml) {
-        const auto r = decode_training_runtime(from_yaml(memory_, yaml));
+        const auto r = decode_training_runtime(doc::from_yaml(memory_, yaml));
         return r ? "accepted" : r.error().message;
     }
-    arena memory_;
+    doc::arena memory_;
 };
 
 TEST_F(objects, a_train_job_with_everything) {
@@ -87,7 +86,7 @@ status:
     EXPECT_EQ(j.spec.trainer->num_proc_per_node.count, 8);
     EXPECT_FALSE(j.spec.trainer->num_proc_per_node.written_as_text);
     EXPECT_TRUE(j.spec.trainer->args) << "an empty list is not an absent one";
-    EXPECT_EQ(to_json(j.spec.trainer->env), R"([{"name":"X","valueFrom":{"fileKeyRef":{"path":"newer"}}}])");
+    EXPECT_EQ(doc::to_json(j.spec.trainer->env), R"([{"name":"X","valueFrom":{"fileKeyRef":{"path":"newer"}}}])");
     EXPECT_EQ(j.spec.runtime_patches.at(0).manager, "a.test/b");
     EXPECT_EQ(j.spec.pod_template_overrides.at(0).target_jobs.at(0), "node");
     EXPECT_TRUE(j.spec.suspend);
@@ -162,7 +161,7 @@ TEST_F(objects, wrong_types_are_told_with_their_path) {
 }
 
 TEST_F(objects, a_runtime_with_its_policies) {
-    const training_runtime r = good(decode_training_runtime(from_yaml(memory_, R"(
+    const training_runtime r = good(decode_training_runtime(doc::from_yaml(memory_, R"(
 kind: ClusterTrainingRuntime
 metadata: {name: r}
 spec:
@@ -186,7 +185,7 @@ spec:
 
 TEST_F(objects, a_runtime_for_mpi_and_the_others) {
     const auto policy = [&](std::string_view ml) {
-        return *good(decode_training_runtime(from_yaml(memory_, "spec: {mlPolicy: " + std::string(ml) + "}"))).ml;
+        return *good(decode_training_runtime(doc::from_yaml(memory_, "spec: {mlPolicy: " + std::string(ml) + "}"))).ml;
     };
     const ml_policy defaults = policy("{mpi: {}}");
     EXPECT_EQ(defaults.mpi->num_proc_per_node, 1);
@@ -229,15 +228,15 @@ TEST_F(objects, a_status_patch_says_what_differs_and_never_empties_the_status) {
     train_job_status to = from;
     to.jobs.push_back({.name = "node", .ready = 1});
     EXPECT_EQ(
-        to_json(status_patch(memory_, from, to)),
+        doc::to_json(status_patch(memory_, from, to)),
         R"({"status":{"jobsStatus":[{"name":"node","ready":1,"succeeded":0,"failed":0,"active":0,"suspended":0}]}})");
-    EXPECT_EQ(to_json(status_patch(memory_, to, from)), R"({"status":{"jobsStatus":[]}})");
+    EXPECT_EQ(doc::to_json(status_patch(memory_, to, from)), R"({"status":{"jobsStatus":[]}})");
     set_condition(to.conditions, {.type = "Complete", .status = condition_status::yes},
-                  *parse_time_seconds("2026-01-02T12:00:00Z"));
+                  *base::parse_time_seconds("2026-01-02T12:00:00Z"));
     train_job_status same_jobs = to;
     same_jobs.conditions.clear();
     EXPECT_EQ(
-        to_json(status_patch(memory_, same_jobs, to)),
+        doc::to_json(status_patch(memory_, same_jobs, to)),
         R"({"status":{"conditions":[{"type":"Complete","status":"True","lastTransitionTime":"2026-01-02T12:00:00Z",)"
         R"("reason":"","message":""}]}})");
     EXPECT_EQ(encode_status(memory_, to).size(), 2U);
@@ -245,7 +244,7 @@ TEST_F(objects, a_status_patch_says_what_differs_and_never_empties_the_status) {
 }
 
 TEST_F(objects, a_job_set_as_it_is_observed) {
-    const job_set s = good(decode_job_set(from_yaml(memory_, R"(
+    const job_set s = good(decode_job_set(doc::from_yaml(memory_, R"(
 metadata: {name: j, deletionTimestamp: "2026-01-02T12:00:00Z"}
 spec: {suspend: true}
 status:
@@ -261,26 +260,12 @@ status:
     EXPECT_TRUE(is_true(s.conditions, "Failed"));
     EXPECT_EQ(s.jobs.at(0).suspended, 5);
     EXPECT_FALSE(s.any_active());
-    EXPECT_TRUE(good(decode_job_set(from_yaml(memory_, "status: {replicatedJobsStatus: [{name: a, active: 1}]}")))
+    EXPECT_TRUE(good(decode_job_set(doc::from_yaml(memory_, "status: {replicatedJobsStatus: [{name: a, active: 1}]}")))
                     .any_active());
 }
 
-TEST_F(objects, pod_groups_of_both_schedulers) {
-    const pod_group c = good(decode_pod_group(from_yaml(memory_,
-                                                        "apiVersion: scheduling.x-k8s.io/v1alpha1\nspec: {minMember: "
-                                                        "3, minResources: {cpu: 6}, scheduleTimeoutSeconds: 60}")));
-    EXPECT_EQ(c.scheduler, gang_scheduler::coscheduling);
-    EXPECT_EQ(c.min_member, 3);
-    EXPECT_EQ(c.schedule_timeout_seconds, 60);
-    const pod_group v = good(decode_pod_group(
-        from_yaml(memory_, "apiVersion: scheduling.volcano.sh/v1beta1\nspec: {queue: q}\nstatus: {phase: Running}")));
-    EXPECT_EQ(v.scheduler, gang_scheduler::volcano);
-    EXPECT_EQ(v.queue, "q");
-    EXPECT_EQ(v.phase, "Running");
-}
-
 TEST_F(objects, a_lease_keeps_what_it_does_not_know) {
-    lease l = good(decode_lease(from_json(
+    lease l = good(decode_lease(doc::from_json(
         memory_,
         R"({"metadata":{"name":"l","resourceVersion":"9","labels":{"a":"b"}},"spec":{"holderIdentity":"x",)"
         R"("leaseDurationSeconds":15,"renewTime":"2026-01-02T12:00:00.000001Z","leaseTransitions":4,"strategy":"s"}})")));
@@ -289,7 +274,7 @@ TEST_F(objects, a_lease_keeps_what_it_does_not_know) {
     l.holder = "y";
     *l.renew_time += std::chrono::seconds(2);
     EXPECT_EQ(
-        to_json(encode_lease(memory_, l)),
+        doc::to_json(encode_lease(memory_, l)),
         R"({"metadata":{"name":"l","resourceVersion":"9","labels":{"a":"b"}},"spec":{"holderIdentity":"y",)"
         R"("leaseDurationSeconds":15,"renewTime":"2026-01-02T12:00:02.000001Z","leaseTransitions":4,"strategy":"s"}})");
     lease fresh;
@@ -297,13 +282,14 @@ TEST_F(objects, a_lease_keeps_what_it_does_not_know) {
     fresh.meta.ns = "ns";
     fresh.holder = "z";
     fresh.duration_seconds = 15;
-    EXPECT_EQ(to_json(encode_lease(memory_, fresh)),
+    EXPECT_EQ(doc::to_json(encode_lease(memory_, fresh)),
               R"({"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{"name":"n","namespace":"ns"},)"
               R"("spec":{"holderIdentity":"z","leaseDurationSeconds":15,"leaseTransitions":0}})");
 }
 
 TEST_F(objects, an_admission_review_both_ways) {
-    const admission_request r = good(decode_admission_review(from_json(memory_, R"({"apiVersion":"admission.k8s.io/v1",
+    const admission_request r =
+        good(decode_admission_review(doc::from_json(memory_, R"({"apiVersion":"admission.k8s.io/v1",
         "kind":"AdmissionReview","request":{"uid":"u","kind":{"group":"trainer.kubeflow.org","version":"v1alpha1","kind":"TrainJob"},
         "resource":{"resource":"trainjobs"},"name":"j","namespace":"ns","operation":"UPDATE","dryRun":true,
         "object":{"a":1},"oldObject":null}})")));
@@ -334,7 +320,7 @@ TEST_F(objects, an_admission_review_both_ways) {
 
 TEST_F(objects, an_admission_review_that_is_none) {
     const auto error = [&](std::string_view json) {
-        return decode_admission_review(from_json(memory_, json)).error().message;
+        return decode_admission_review(doc::from_json(memory_, json)).error().message;
     };
     EXPECT_EQ(error("{}"), "AdmissionReview: apiVersion: expected admission.k8s.io/v1, got nothing");
     EXPECT_EQ(error(R"({"apiVersion":"admission.k8s.io/v1"})"), "AdmissionReview: request: is required");
@@ -342,13 +328,13 @@ TEST_F(objects, an_admission_review_that_is_none) {
               "AdmissionReview: request.operation: expected CREATE, UPDATE, DELETE or CONNECT, got \"PATCH\"");
 }
 
-TEST_F(objects, unknown_fields_can_be_refused) {
-    decoding outcome("Configuration");
-    const ref d = from_yaml(memory_, "a: 1\nb: {x.y/z: {c: 1}}\n");
-    const place root(outcome, d);
-    root.allow_only({"a", "b"});
+TEST_F(objects, a_mistake_names_its_place) {
+    doc::decoding outcome("Configuration");
+    const doc::ref d = doc::from_yaml(memory_, "a: 1\nb: {x.y/z: {c: 1}}\n");
+    const doc::place root(outcome, d);
+    root.require("a");
     EXPECT_TRUE(outcome.ok());
-    root.object("b").object("x.y/z").allow_only({"d"});
+    root.object("b").object("x.y/z").member("c").mistake("unknown field");
     EXPECT_EQ(outcome.fail().error().message, "Configuration: b[x.y/z].c: unknown field");
 }
 
@@ -356,9 +342,9 @@ TEST_F(objects, the_beginnings_of_objects_to_apply) {
     object_meta owner;
     owner.name = "j";
     owner.uid = "u";
-    EXPECT_EQ(to_json(controller_reference(memory_, "a/v1", "K", owner)),
+    EXPECT_EQ(doc::to_json(controller_reference(memory_, "a/v1", "K", owner)),
               R"({"apiVersion":"a/v1","kind":"K","name":"j","uid":"u","controller":true,"blockOwnerDeletion":true})");
-    EXPECT_EQ(to_json(new_object(memory_, "v1", "Secret", "n", "")),
+    EXPECT_EQ(doc::to_json(new_object(memory_, "v1", "Secret", "n", "")),
               R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"n"}})");
 }
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
-#include "documents.hpp"
+#include "support/documents.hpp"
 
 namespace cotrain::api {
 namespace {
@@ -135,11 +135,11 @@ TEST(quantity, refuses_what_it_cannot_hold) {
 }
 
 TEST(quantity, comes_from_documents) {
-    arena memory;
-    EXPECT_EQ(quantity::parse(from_json(memory, "8"))->to_string(), "8");
-    EXPECT_EQ(quantity::parse(from_json(memory, "0.5"))->to_string(), "500m");
-    EXPECT_EQ(quantity::parse(from_json(memory, "\" 2Gi \""))->to_string(), "2Gi");
-    EXPECT_EQ(quantity::parse(from_json(memory, "true")).error().message, "expected a quantity, got a boolean");
+    doc::arena memory;
+    EXPECT_EQ(quantity::parse(doc::from_json(memory, "8"))->to_string(), "8");
+    EXPECT_EQ(quantity::parse(doc::from_json(memory, "0.5"))->to_string(), "500m");
+    EXPECT_EQ(quantity::parse(doc::from_json(memory, "\" 2Gi \""))->to_string(), "2Gi");
+    EXPECT_EQ(quantity::parse(doc::from_json(memory, "true")).error().message, "expected a quantity, got a boolean");
 }
 
 TEST(quantity, sums_take_the_format_of_the_first_that_is_not_zero) {
