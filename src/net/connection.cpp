@@ -164,6 +164,10 @@ time_point connection::tick(time_point now) {
 
 void connection::deliver() {
     if (std::exchange(delivering_, true)) return;
+    struct at_end {
+        bool& delivering;
+        ~at_end() { delivering = false; }
+    } const over{delivering_};
     // Waking someone may start requests, cancel streams or close us: lists grow while they are walked.
     std::size_t woken = 0;
     while (!ended_.empty() || !announced_.empty()) {
@@ -177,7 +181,6 @@ void connection::deliver() {
         }
         waking_.clear();
     }
-    delivering_ = false;
 }
 
 void connection::on_head(h2::stream_key stream, h2::head head) {

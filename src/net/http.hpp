@@ -17,7 +17,11 @@ struct header {
 using header_list = std::vector<header>;
 
 // The first header of that (lower-case) name, or an empty view.
-[[nodiscard]] std::string_view find_header(const header_list& headers, std::string_view name);
+[[nodiscard]] inline std::string_view find_header(const header_list& headers, std::string_view name) {
+    for (const header& each : headers)
+        if (each.name == name) return each.value;
+    return {};
+}
 
 // Who goes first when streams run out: a lease renewal before watches, watches before everything else.
 enum class priority : std::uint8_t { lease, watch, read, write };

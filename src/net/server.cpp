@@ -42,7 +42,8 @@ awaitable<void> contain(const request_handler* handler, base::logger* log, incom
         co_await (*handler)(request);
         co_return;
     } catch (...) {
-        log->error("a request ended in an exception", {{"path", request.head().path}, {"error", base::caught()}});
+        log->error("unexpected exception",
+                   {{"in", "request"}, {"path", request.head().path}, {"error", base::caught()}});
     }
     request.respond(internal_error, {}, "internal error");
 }
@@ -94,7 +95,8 @@ struct server::impl {
 
     [[nodiscard]] awaitable<void> accept();
     [[nodiscard]] awaitable<void> serve(asio::ip::tcp::socket socket, std::list<place>::iterator at);
-    [[nodiscard]] awaitable<void> write(std::shared_ptr<server_link> link) { co_await link->write_loop(); }
+    [[nodiscard]] awaitable<void> shake_and_read(asio::ip::tcp::socket socket, std::list<place>::iterator at);
+    [[nodiscard]] awaitable<void> contain(std::shared_ptr<server_link> link, awaitable<void> loop);
     [[nodiscard]] awaitable<void> sweep();
     [[nodiscard]] std::shared_ptr<server_link> link(transport wire, const source& from);
     [[nodiscard]] boost::system::error_code listen(const asio::ip::address& address);
@@ -124,8 +126,8 @@ base::result<> server::start() {
     // A kernel without IPv6, or with it turned off.
     if (everywhere && error && error != asio::error::address_in_use) error = impl_->listen(asio::ip::address_v4::any());
     if (error) return trouble(error);
-    impl_->tasks.spawn("accept", impl_->accept());
-    impl_->tasks.spawn("sweep", impl_->sweep());
+    impl_->tasks.supervise("accept", [of = impl_.get()] { return of->accept(); }, impl_->log);
+    impl_->tasks.supervise("sweep", [of = impl_.get()] { return of->sweep(); }, impl_->log);
     return {};
 }
 
@@ -188,7 +190,26 @@ awaitable<void> server::impl::accept() {
     }
 }
 
+// An exception ends its connection alone.
 awaitable<void> server::impl::serve(asio::ip::tcp::socket socket, std::list<place>::iterator at) {
+    try {
+        co_await shake_and_read(std::move(socket), at);
+    } catch (...) {
+        log.error("unexpected exception", {{"in", "connection"}, {"error", base::caught()}});
+    }
+}
+
+awaitable<void> server::impl::contain(std::shared_ptr<server_link> link, awaitable<void> loop) {
+    try {
+        co_await std::move(loop);
+    } catch (...) {
+        const std::string why = base::caught();
+        link->close();
+        log.error("unexpected exception", {{"in", "connection"}, {"error", why}});
+    }
+}
+
+awaitable<void> server::impl::shake_and_read(asio::ip::tcp::socket socket, std::list<place>::iterator at) {
     boost::system::error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
     // Until there is a link nobody else takes the place away.
@@ -217,8 +238,8 @@ awaitable<void> server::impl::serve(asio::ip::tcp::socket socket, std::list<plac
     at->link = with;
     at_end.linked = true;
     if (stopping) with->shutdown();
-    tasks.spawn("write", write(with));
-    co_await with->read_loop();
+    tasks.spawn("write", contain(with, with->write_loop()));
+    co_await contain(with, with->read_loop());
     // After a protocol error the writer still says why: the sweep removes what is closed.
 }
 

@@ -13,9 +13,9 @@
 #include "base/asio.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "net/crowd.hpp"
 #include "net/h2/session.hpp"
 #include "net/http.hpp"
-#include "net/memory_account.hpp"
 #include "net/tls/context.hpp"
 
 namespace cotrain::net {

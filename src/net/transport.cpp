@@ -16,7 +16,7 @@ std::unexpected<base::error> held_up() {
     return base::fail(base::errc::lost, "the process was held up until a request could not go out any more");
 }
 
-// Nothing was asked of the peer yet, so whoever waits may try again, whatever it wants to ask.
+// Nothing was asked of the peer yet, so any request that waits may be tried again.
 base::error unreached(std::string_view why) {
     std::string text = "TLS handshake: ";
     return base::make_error(base::errc::connect, text.append(why));
@@ -68,16 +68,19 @@ awaitable<base::result<>> transport::handshake() {
     }
 }
 
+// What was read before may be taken out of `plaintext` while this waits, which moves or frees its memory: the socket
+// writes into a buffer of our own, and only what one step brings counts as growth.
 awaitable<base::result<bool>> transport::read(base::byte_queue* plaintext) {
-    const std::size_t before = plaintext->size();
+    std::size_t before = plaintext->size();
     if (std::exchange(unread_, false)) {  // what the read before brought along
         auto open = secured_->read(*plaintext);
         if (!open) co_return base::fail(std::move(open).error());
         if (!*open) co_return false;
+        if (plaintext->size() != before) co_return true;
     }
-    while (plaintext->size() == before) {
+    for (;;) {
         if (read_bytes_ < received_.capacity()) received_.clear();  // gives back what a burst needed
-        auto room = (secured_ ? received_ : *plaintext).prepare(read_bytes_);
+        auto room = received_.prepare(read_bytes_);
         auto [error, bytes] = co_await socket_.async_read_some(asio::buffer(room.data(), room.size()), use_tuple);
         ++reads;
         if (error == asio::error::eof) {
@@ -88,17 +91,18 @@ awaitable<base::result<bool>> transport::read(base::byte_queue* plaintext) {
         bytes_in += bytes;
         read_bytes_ = bytes == room.size() ? sizes_.burst_read_bytes : sizes_.read_bytes;
         if (!secured_) {
-            plaintext->commit(bytes);
-            break;
+            plaintext->append({room.data(), bytes});
+            co_return true;
         }
         if (auto fed = secured_->feed({room.data(), bytes}); !fed) co_return base::fail(std::move(fed).error());
+        before = plaintext->size();
         auto open = secured_->read(*plaintext);
         if (!open) co_return base::fail(std::move(open).error());
-        if (!*open && plaintext->size() == before) co_return false;
+        const bool grew = plaintext->size() != before;
+        if (!*open && !grew) co_return false;
         unread_ = !*open;
-        if (owes() && plaintext->size() == before) co_return true;
+        if (grew || owes()) co_return true;
     }
-    co_return true;
 }
 
 awaitable<base::result<>> transport::write(base::byte_queue* plaintext) {

@@ -1,6 +1,7 @@
 // The client when the network or the peer fails: GOAWAY, cuts, black holes, silence, refusals.
 #include <algorithm>
 #include <optional>
+#include <stdexcept>
 
 #include "net/client.hpp"
 #include "net/world.hpp"
@@ -81,6 +82,28 @@ TEST(client_failure, a_cut_repeats_what_may_be_repeated_and_tells_the_others) {
         EXPECT_EQ(once.answered + once.failed, 400);
         EXPECT_TRUE(once.failed == 0 || once.trouble.contains("may have been processed")) << once.trouble;
         for (const auto& [path, times] : w.seen) EXPECT_TRUE(times == 1 || !path.starts_with("/o/")) << path;
+    });
+}
+
+TEST(client_failure, an_exception_while_connecting_ends_that_attempt_alone) {
+    world here;
+    here.run([](world& w) -> awaitable<void> {
+        asio::ip::tcp::acceptor closed(w.loop, {asio::ip::address_v4::loopback(), 0});
+        client_options o = w.options();
+        o.peer.port = closed.local_endpoint().port();
+        closed.close();
+        int lines = 0;
+        base::logger touchy(
+            [](void* count, std::string_view) {
+                if (++*static_cast<int*>(count) == 1) throw std::runtime_error("the log is full");
+            },
+            &lines, base::level::warn);
+        client c(w.loop.get_executor(), o, touchy);
+        request r = get("/");
+        r.deadline = 100ms;
+        EXPECT_FALSE((co_await c.send(std::move(r))).has_value());
+        EXPECT_EQ(lines, 2) << "cannot connect, and what came of it";
+        co_await c.stop();
     });
 }
 

@@ -1,5 +1,5 @@
 // Peers that ask for work without end: a server says ENHANCE_YOUR_CALM, and memory stays where it was.
-#include "net/h2/flood.hpp"
+#include "net/h2/bounds.hpp"
 
 #include <gtest/gtest.h>
 #include <malloc.h>

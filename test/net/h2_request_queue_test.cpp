@@ -1,5 +1,5 @@
 // Who gets the next stream: rank, age, and the streams kept for urgent requests.
-#include "net/h2/request_queue.hpp"
+#include "net/h2/slot.hpp"
 
 #include <gtest/gtest.h>
 

@@ -130,6 +130,25 @@ awaitable<void> make_mistakes(room& r) {
 
 TEST(http1_server, an_exception_of_a_handler_ends_its_request_alone) { room(plain()).run(make_mistakes); }
 
+TEST(http1_server, an_exception_before_the_first_request_ends_its_connection_alone) {
+    server_options o = plain();
+    int connections = 0;
+    o.tls = [&connections]() -> std::shared_ptr<const tls::context> {
+        if (++connections == 1) throw std::bad_alloc();
+        return nullptr;
+    };
+    room(o).run([](room& r) -> awaitable<void> {
+        for (int i = 0; i < 2; ++i) {
+            asio::ip::tcp::socket socket(co_await asio::this_coro::executor);
+            co_await socket.async_connect({asio::ip::address_v4::loopback(), r.peer().port()}, asio::use_awaitable);
+            char byte = 0;
+            const auto [error, bytes] = co_await socket.async_read_some(asio::buffer(&byte, 1), use_tuple);
+            EXPECT_EQ(error, asio::error::eof);
+        }
+    });
+    EXPECT_EQ(connections, 2);
+}
+
 awaitable<void> make_mistakes_in_streams(room& r) {
     client_options o;
     o.peer = {"127.0.0.1", r.peer().port()};

@@ -1,5 +1,5 @@
 // Who has to go when strangers' requests would take too much memory.
-#include "net/memory_account.hpp"
+#include "net/crowd.hpp"
 
 #include <gtest/gtest.h>
 

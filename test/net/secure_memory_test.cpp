@@ -1,5 +1,5 @@
 // OpenSSL's secure memory: keys are in it, and a connection takes little of it.
-#include "net/tls/secure_memory.hpp"
+#include "net/tls/context.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/bn.h>

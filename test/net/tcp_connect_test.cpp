@@ -12,8 +12,6 @@
 #include <filesystem>
 
 #include "base/task_group.hpp"
-#include "net/tcp/dial.hpp"
-#include "net/tcp/lookup.hpp"
 #include "net/tcp/proxy.hpp"
 #include "support/run.hpp"
 

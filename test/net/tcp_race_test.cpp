@@ -1,5 +1,5 @@
 // Happy eyeballs' order and pace, without a socket.
-#include "net/tcp/race.hpp"
+#include "net/tcp/connect.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

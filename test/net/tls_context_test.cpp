@@ -65,6 +65,12 @@ TEST(tls_context, keys_are_read_in_every_usual_form) {
     EXPECT_EQ(client_identity_error(both, both), "");
 }
 
+TEST(tls_context, keys_on_curves_that_nobody_uses_are_refused) {
+    const test::certificate other = keys().ca.issue({.common_name = "odd", .key = test::key_kind::brainpool});
+    EXPECT_EQ(client_identity_error(other.certificate_pem, other.key_pem),
+              "client key: curve brainpoolP256r1 is not supported, P-256 is");
+}
+
 TEST(tls_context, a_key_of_another_certificate_is_named) {
     EXPECT_EQ(client_identity_error(keys().client.certificate_pem, keys().server.key_pem),
               "client certificate: key does not match certificate");

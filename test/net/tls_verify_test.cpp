@@ -210,6 +210,32 @@ TEST(tls_verify, a_client_certificate_names_the_client) {
     }
 }
 
+// They are parsed before it is known whose they are.
+TEST(tls_verify, a_peers_certificates_are_bounded) {
+    const auto with_names = [](std::size_t count) {
+        std::vector<std::string> names{"api.test"};
+        for (std::size_t i = 0; i < count; ++i)
+            names.push_back(std::to_string(1000 + i) + std::string(46, 'n') + ".test");
+        return keys().ca.issue({.common_name = "many names", .names = std::move(names)});
+    };
+    for (const int version : {0x0303, 0x0304}) {
+        const auto as_client = [&](const test::certificate& c) {
+            const context_ptr client = make_context(with_certificate(c));
+            SSL_CTX_set_max_proto_version(client->native(), version);
+            return tls_pair(client, make_context(asking(true))).server.message();
+        };
+        EXPECT_EQ(as_client(with_names(200)), "");
+        EXPECT_THAT(as_client(with_names(300)), HasSubstr("excessive message size"));
+        const auto as_server = [&](const test::certificate& c) {
+            const context_ptr client = make_context(keys().trusting());
+            SSL_CTX_set_max_proto_version(client->native(), version);
+            return tls_pair(client, make_context(serving(c))).client.message();
+        };
+        EXPECT_EQ(as_server(with_names(400)), "");
+        EXPECT_THAT(as_server(with_names(600)), HasSubstr("excessive message size"));
+    }
+}
+
 TEST(tls_verify, a_client_without_certificate_passes_where_none_is_required) {
     tls_pair pair(make_context(keys().trusting()), make_context(asking(false)));
     ASSERT_TRUE(pair.connected());

@@ -23,7 +23,7 @@ enum class wire_code : std::uint32_t {
 // "REFUSED_STREAM"; "code 99" for one that has no name.
 [[nodiscard]] std::string code_name(std::uint32_t code);
 
-// What a failed library call means for the connection, and what the peer is told.
+// What a failed library call means for the connection, and which code the peer gets.
 struct breach {
     base::error why;
     std::uint32_t code;

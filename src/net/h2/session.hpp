@@ -87,7 +87,7 @@ class events {
     ~events() = default;
 };
 
-struct session_core;  // core.hpp
+class session_core;  // core.hpp
 
 class session {
    public:

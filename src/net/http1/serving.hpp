@@ -9,7 +9,7 @@
 #include "base/signal.hpp"
 #include "base/task_group.hpp"
 #include "net/http1/session.hpp"
-#include "net/server_link.hpp"
+#include "net/serving.hpp"
 #include "net/transport.hpp"
 
 namespace cotrain::net::http1 {

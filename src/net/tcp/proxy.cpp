@@ -1,14 +1,93 @@
-// Proxy URLs, CONNECT requests and their answers.
 #include "net/tcp/proxy.hpp"
 
 #include <fmt/format.h>
-#include <openssl/evp.h>
 
 #include <algorithm>
+#include <boost/asio/ip/address.hpp>
 #include <charconv>
+#include <optional>
+
+#include "base/encoding.hpp"
 
 namespace cotrain::net::tcp {
+
 namespace {
+
+namespace ip = boost::asio::ip;
+
+std::string lower_trimmed(std::string_view text) {
+    while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+    std::string out(text);
+    for (char& c : out)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + 32);
+    return out;
+}
+
+// IPv4 inside IPv6 counts as IPv4.
+std::optional<ip::address> to_address(const std::string& text) {
+    boost::system::error_code error;
+    const ip::address address = ip::make_address(text, error);
+    if (error) return std::nullopt;
+    if (address.is_v6() && address.to_v6().is_v4_mapped()) return ip::make_address_v4(ip::v4_mapped, address.to_v6());
+    return address;
+}
+
+template <class Bytes>
+bool same_prefix(const Bytes& a, const Bytes& b, unsigned bits) {
+    const std::size_t whole = bits / 8;
+    if (!std::equal(a.begin(), a.begin() + whole, b.begin())) return false;
+    if (bits % 8 == 0) return true;
+    const auto mask = static_cast<unsigned char>(0xFFU << (8U - bits % 8));
+    return ((a[whole] ^ b[whole]) & mask) == 0;
+}
+
+// Whether `entry` is a CIDR range; if so, `inside` tells whether it holds the address.
+bool is_range(const std::string& entry, const std::optional<ip::address>& address, bool& inside) {
+    const std::size_t slash = entry.find('/');
+    if (slash == std::string::npos) return false;
+    boost::system::error_code error;
+    const ip::address base = ip::make_address(entry.substr(0, slash), error);
+    unsigned bits = 0;
+    const char* const end = entry.data() + entry.size();
+    const auto [rest, bad] = std::from_chars(entry.data() + slash + 1, end, bits);
+    if (error || bad != std::errc{} || rest != end || bits > (base.is_v4() ? 32U : 128U)) return false;
+    inside = address && address->is_v4() == base.is_v4() &&
+             (base.is_v4() ? same_prefix(base.to_v4().to_bytes(), address->to_v4().to_bytes(), bits)
+                           : same_prefix(base.to_v6().to_bytes(), address->to_v6().to_bytes(), bits));
+    return true;
+}
+
+// Takes ":port" off an entry's end; an IPv6 address without brackets has none.
+std::string take_port(std::string& entry) {
+    const std::size_t colon = entry.rfind(':');
+    const bool bracketed = entry.starts_with('[');
+    if (colon != std::string::npos && (bracketed ? entry[colon - 1] == ']' : entry.find(':') == colon)) {
+        std::string port = entry.substr(colon + 1);
+        entry.resize(colon);
+        if (bracketed) entry = entry.substr(1, entry.size() - 2);
+        return port;
+    }
+    if (bracketed && entry.ends_with(']')) entry = entry.substr(1, entry.size() - 2);
+    return {};
+}
+
+bool name_matches(std::string_view entry, std::string_view host) {
+    if (entry.starts_with("*.")) entry.remove_prefix(1);
+    if (entry.starts_with('.')) return host.ends_with(entry);
+    return host == entry ||
+           (host.size() > entry.size() && host.ends_with(entry) && host[host.size() - entry.size() - 1] == '.');
+}
+
+bool matches(std::string entry, const std::string& host, const std::optional<ip::address>& address,
+             std::string_view port) {
+    if (entry == "*") return true;
+    if (bool inside = false; is_range(entry, address, inside)) return inside;
+    const std::string entry_port = take_port(entry);
+    if (entry.empty() || (!entry_port.empty() && entry_port != port)) return false;
+    if (const auto entry_address = to_address(entry)) return address && *address == *entry_address;
+    return !address && name_matches(entry, host);
+}
 
 constexpr std::size_t url_bytes_max = 4096;
 constexpr std::size_t credentials_bytes_max = 1024;
@@ -26,47 +105,15 @@ std::string lower(std::string_view text) {
     return out;
 }
 
-int hex_digit(char c) {
-    if (c >= '0' && c <= '9') return c - '0';
-    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-    return -1;
-}
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-    std::string out;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        if (text[i] != '%') {
-            out.push_back(text[i]);
-            continue;
-        }
-        const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-        const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-        if (high < 0 || low < 0) return std::nullopt;
-        out.push_back(static_cast<char>(high * 16 + low));
-        i += 2;
-    }
-    return out;
-}
-
-std::string base64(std::string_view bytes) {
-    std::string out((bytes.size() + 2) / 3 * 4 + 1, '\0');
-    const int size =
-        EVP_EncodeBlock(reinterpret_cast<unsigned char*>(out.data()),
-                        reinterpret_cast<const unsigned char*>(bytes.data()), static_cast<int>(bytes.size()));
-    out.resize(static_cast<std::size_t>(size));
-    return out;
-}
-
 // "user:password", still percent-encoded, as the value of Proxy-Authorization.
 base::result<std::string> basic(std::string_view user_info) {
     if (user_info.size() > credentials_bytes_max) return invalid("user and password are too long");
     const std::size_t colon = user_info.find(':');
-    const auto user = percent_decoded(user_info.substr(0, colon));
+    const auto user = base::decode_percent(user_info.substr(0, colon));
     const auto password =
-        percent_decoded(colon == std::string_view::npos ? std::string_view{} : user_info.substr(colon + 1));
+        base::decode_percent(colon == std::string_view::npos ? std::string_view{} : user_info.substr(colon + 1));
     if (!user || !password) return invalid("user or password has a '%' without two hexadecimal digits");
-    return "Basic " + base64(*user + ":" + *password);
+    return "Basic " + base::encode_base64(*user + ":" + *password);
 }
 
 base::result<address> parse_where(std::string_view text) {
@@ -95,6 +142,27 @@ base::result<address> parse_where(std::string_view text) {
 }
 
 }  // namespace
+
+bool goes_direct(std::string_view host, std::uint16_t port, std::string_view no_proxy) {
+    const std::string name = lower_trimmed(host);
+    const auto address = to_address(name);
+    if (name == "localhost" || (address && address->is_loopback())) return true;
+    const std::string port_text = std::to_string(port);
+    while (!no_proxy.empty()) {
+        const std::string_view entry = no_proxy.substr(0, no_proxy.find(','));
+        no_proxy.remove_prefix(std::min(no_proxy.size(), entry.size() + 1));
+        if (matches(lower_trimmed(entry), name, address, port_text)) return true;
+    }
+    return false;
+}
+
+base::result<std::optional<proxy>> proxy_for(std::string_view host, std::uint16_t port, std::string_view https_proxy,
+                                             std::string_view no_proxy) {
+    if (https_proxy.empty() || goes_direct(host, port, no_proxy)) return std::nullopt;
+    auto parsed = parse_proxy(https_proxy);
+    if (!parsed) return std::unexpected(std::move(parsed.error()).during("HTTPS_PROXY"));
+    return std::optional<proxy>(std::move(*parsed));
+}
 
 base::result<proxy> parse_proxy(std::string_view url) {
     if (url.size() > url_bytes_max) return invalid("it is too long");

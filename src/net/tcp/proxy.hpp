@@ -38,7 +38,7 @@ class connect_answer {
 
     // Reads up to the end of the answer's head; returns how many of `bytes` belong to it.
     [[nodiscard]] base::result<std::size_t> feed(std::string_view bytes);
-    // The tunnel stands.
+    // The tunnel is open.
     [[nodiscard]] bool complete() const { return complete_; }
 
    private:

@@ -1,26 +1,58 @@
-// From options to OpenSSL contexts for both roles.
 #include "net/tls/context.hpp"
 
 #include <fmt/format.h>
+#include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <span>
+#include <string_view>
 
-#include "net/tls/describe.hpp"
+#include "base/error.hpp"
 #include "net/tls/errors.hpp"
-#include "net/tls/link.hpp"
 #include "net/tls/pem.hpp"
 #include "net/tls/session_cache.hpp"
-#include "net/tls/trust.hpp"
 
 namespace cotrain::net::tls {
+
+// Trusts every certificate of `ca_pem`, an intermediate or a server's own as good as a root: as kubectl does.
+[[nodiscard]] base::result<> trust_pem(SSL_CTX* context, std::string_view ca_pem, std::string_view what);
+// Trusts what the system trusts: SSL_CERT_FILE and SSL_CERT_DIR, OpenSSL's own place, or where distributions keep it.
+[[nodiscard]] base::result<> trust_system(SSL_CTX* context);
+
 namespace {
+
+constexpr std::size_t smallest_bytes = 32;  // an X25519 key
+
+// A statically linked OpenSSL looks where it was built, not where the system at hand keeps its bundle.
+constexpr std::array bundles = {
+    "/etc/ssl/certs/ca-certificates.crt",                 // Debian, Alpine, distroless
+    "/etc/pki/tls/certs/ca-bundle.crt",                   // Fedora, RHEL
+    "/etc/ssl/ca-bundle.pem",                             // openSUSE
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",  // RHEL 7 and later
+    "/etc/ssl/cert.pem",                                  // Alpine, BSD
+};
+
+bool readable(const char* file) { return ::access(file, R_OK) == 0; }
+
+// A certificate that has expired since must not live on through resumption.
+bool peer_still_valid(const SSL_SESSION* session) {
+    X509* peer = SSL_SESSION_get0_peer(const_cast<SSL_SESSION*>(session));
+    return peer == nullptr || X509_cmp_current_time(X509_get0_notAfter(peer)) > 0;
+}
 
 // Forward secrecy and AEAD only; AES-128 first, because it is the fastest wherever there are AES instructions.
 constexpr const char* tls12_ciphers_default = "ECDHE+AESGCM:ECDHE+CHACHA20";
 constexpr const char* tls13_ciphers = "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+
+// Of a peer's certificates, which are parsed before anybody knows whose they are: the work and memory that they make
+// can grow with the square of their length.
+constexpr long client_certificates_bytes_max = 16L << 10U;
+constexpr long server_certificates_bytes_max = 32L << 10U;
 
 std::unexpected<base::error> invalid(std::string_view what, std::string_view why) {
     return base::fail(base::errc::invalid, fmt::format("{}: {}", what, why));
@@ -34,11 +66,12 @@ int remember_failure(int passed, X509_STORE_CTX* verification) {
     return 0;
 }
 
-base::result<> set_common(SSL_CTX* context, int version_min) {
+base::result<> set_common(SSL_CTX* context, int version_min, long peer_certificates_bytes_max) {
     if (context == nullptr) return base::fail(base::errc::internal, "no TLS context: " + take_reason());
     if (version_min != TLS1_2_VERSION && version_min != TLS1_3_VERSION)
         return invalid("minimal TLS version", "only 1.2 and 1.3 can be asked for");
     SSL_CTX_set_min_proto_version(context, version_min);
+    SSL_CTX_set_max_cert_list(context, peer_certificates_bytes_max);
     SSL_CTX_set_options(context, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
     // The chain is sent as it was given, never completed from what we trust. Idle connections hold no buffers.
     SSL_CTX_set_mode(context, SSL_MODE_NO_AUTO_CHAIN | SSL_MODE_RELEASE_BUFFERS);
@@ -74,6 +107,16 @@ base::result<> check_match(std::span<const certificate_ptr> chain, EVP_PKEY* key
         fmt::format("key matches certificate {} of the chain; it must come first", match - chain.begin() + 1));
 }
 
+// As in Go. OpenSSL works on other curves in a time that depends on the key (CVE-2026-54872).
+base::result<> check_curve(EVP_PKEY* key, std::string_view whose) {
+    if (EVP_PKEY_is_a(key, "EC") != 1) return {};
+    char name[64] = {};
+    EVP_PKEY_get_group_name(key, name, sizeof name, nullptr);
+    constexpr std::array<std::string_view, 4> curves{"secp224r1", "prime256v1", "secp384r1", "secp521r1"};
+    if (std::ranges::find(curves, std::string_view(name)) != curves.end()) return {};
+    return invalid(fmt::format("{} key", whose), fmt::format("curve {} is not supported, P-256 is", name));
+}
+
 // `whose` is "client" or "server".
 base::result<> set_identity(SSL_CTX* context, std::string_view certificate_pem, std::string_view key_pem,
                             std::string_view whose) {
@@ -84,6 +127,7 @@ base::result<> set_identity(SSL_CTX* context, std::string_view certificate_pem, 
     if (!chain) return std::unexpected(std::move(chain.error()));
     auto key = read_key(key_pem, fmt::format("{} key", whose));
     if (!key) return std::unexpected(std::move(key.error()));
+    if (auto ok = check_curve(key->get(), whose); !ok) return ok;
     if (auto ok = check_match(*chain, key->get(), whose); !ok) return ok;
     X509* own = chain->front().get();
     if (X509_cmp_current_time(X509_get0_notAfter(own)) < 0) {
@@ -141,6 +185,68 @@ base::result<> ask_for_client_certificates(SSL_CTX* context, const server_option
 
 }  // namespace
 
+bool use_secure_memory() { return CRYPTO_secure_malloc_init(secure_bytes, smallest_bytes) != 0; }
+
+base::result<> trust_pem(SSL_CTX* context, std::string_view ca_pem, std::string_view what) {
+    auto authorities = read_certificates(ca_pem, what);
+    if (!authorities) return std::unexpected(std::move(authorities.error()));
+    X509_STORE* store = SSL_CTX_get_cert_store(context);
+    X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+    for (const certificate_ptr& authority : *authorities) {
+        ERR_clear_error();
+        if (X509_STORE_add_cert(store, authority.get()) != 1)
+            return base::fail(base::errc::invalid, fmt::format("{}: {}", what, take_reason()));
+    }
+    return {};
+}
+
+base::result<> trust_system(SSL_CTX* context) {
+    ERR_clear_error();
+    const bool told = std::getenv(X509_get_default_cert_file_env()) != nullptr ||
+                      std::getenv(X509_get_default_cert_dir_env()) != nullptr;
+    if (told || readable(X509_get_default_cert_file()) || readable(X509_get_default_cert_dir())) {
+        if (SSL_CTX_set_default_verify_paths(context) == 1) {
+            ERR_clear_error();  // a file or directory that does not exist is no failure
+            return {};
+        }
+    }
+    for (const char* bundle : bundles)
+        if (readable(bundle) && SSL_CTX_load_verify_file(context, bundle) == 1) return {};
+    ERR_clear_error();
+    return base::fail(
+        base::errc::invalid,
+        "this system has no bundle of trusted authorities (install ca-certificates, set SSL_CERT_FILE, or "
+        "give certificate-authority-data)");
+}
+
+void context::session_cache::put(std::string_view server, session_ptr session) {
+    auto it = std::ranges::find(servers_, server, &entry::server);
+    if (it == servers_.end()) {
+        if (servers_.size() == servers_max) servers_.erase(servers_.begin());
+        servers_.push_back({std::string(server), {}});
+    } else {
+        std::rotate(it, it + 1, servers_.end());
+    }
+    std::vector<session_ptr>& sessions = servers_.back().sessions;
+    if (sessions.size() == sessions_per_server_max) sessions.erase(sessions.begin());
+    sessions.push_back(std::move(session));
+}
+
+session_ptr context::session_cache::take(std::string_view server) {
+    const auto it = std::ranges::find(servers_, server, &entry::server);
+    if (it == servers_.end()) return nullptr;
+    std::vector<session_ptr>& sessions = it->sessions;
+    while (!sessions.empty()) {
+        session_ptr newest = std::move(sessions.back());
+        sessions.pop_back();
+        if (SSL_SESSION_is_resumable(newest.get()) != 1 || !peer_still_valid(newest.get())) continue;
+        if (SSL_SESSION_get_protocol_version(newest.get()) < TLS1_3_VERSION && SSL_SESSION_up_ref(newest.get()) == 1)
+            sessions.emplace_back(newest.get());
+        return newest;
+    }
+    return nullptr;
+}
+
 context::~context() { SSL_CTX_free(native_); }
 
 base::result<std::shared_ptr<const context>> context::for_client(const client_options& options) {
@@ -148,7 +254,8 @@ base::result<std::shared_ptr<const context>> context::for_client(const client_op
     ERR_clear_error();
     made->native_ = SSL_CTX_new(TLS_client_method());
     SSL_CTX* native = made->native_;
-    if (auto ok = set_common(native, TLS1_2_VERSION); !ok) return std::unexpected(std::move(ok.error()));
+    if (auto ok = set_common(native, TLS1_2_VERSION, server_certificates_bytes_max); !ok)
+        return std::unexpected(std::move(ok.error()));
     if (auto ok = set_tls12_ciphers(native, {}); !ok) return std::unexpected(std::move(ok.error()));
     made->verify_ = options.verify;
     if (options.verify) {
@@ -183,7 +290,8 @@ base::result<std::shared_ptr<const context>> context::for_server(const server_op
     ERR_clear_error();
     made->native_ = SSL_CTX_new(TLS_server_method());
     SSL_CTX* native = made->native_;
-    if (auto ok = set_common(native, options.version_min); !ok) return std::unexpected(std::move(ok.error()));
+    if (auto ok = set_common(native, options.version_min, client_certificates_bytes_max); !ok)
+        return std::unexpected(std::move(ok.error()));
     if (auto ok = set_tls12_ciphers(native, options.tls12_ciphers); !ok) return std::unexpected(std::move(ok.error()));
     if (auto ok = set_identity(native, options.certificate_pem, options.key_pem, "server"); !ok)
         return std::unexpected(std::move(ok.error()));

@@ -1,6 +1,7 @@
 // Keys, trust and protocol choices that many TLS connections share; made from PEM text, replaced as a whole on reload.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,7 +11,6 @@
 #include "base/error.hpp"
 
 struct ssl_ctx_st;
-
 namespace cotrain::net::tls {
 
 struct client_options {
@@ -53,5 +53,17 @@ class context {
     std::unique_ptr<session_cache> sessions_;
     std::vector<std::string> alpn_;
 };
+
+// Where OpenSSL keeps private numbers and the PEM of keys that it reads.
+
+// Of address space; what is not used costs no memory. Each TLS connection keeps its ephemeral key there: it is enough
+// for more connections than all servers of a process take together.
+inline constexpr std::size_t secure_bytes = 4U << 20U;
+inline constexpr std::size_t secure_bytes_of_connection_max = 512;
+
+// To be called once, before the first key. Without it OpenSSL takes ordinary memory, which it wipes as well; with it
+// the memory is between guard pages, left out of core dumps and, where the process may lock so much, never swapped.
+// False: there is none, and ordinary memory serves.
+bool use_secure_memory();
 
 }  // namespace cotrain::net::tls

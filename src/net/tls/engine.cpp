@@ -1,23 +1,87 @@
-// Drives OpenSSL over memory, with errors as values and a bound on everything a peer can cause.
 #include "net/tls/engine.hpp"
 
 #include <fmt/format.h>
+#include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
 #include <algorithm>
+#include <cstring>
 #include <optional>
+#include <string_view>
 
-#include "net/tls/describe.hpp"
+#include "base/byte_queue.hpp"
 #include "net/tls/errors.hpp"
-#include "net/tls/handles.hpp"
-#include "net/tls/link.hpp"
-#include "net/tls/memory_bio.hpp"
+#include "net/tls/pem.hpp"
 #include "net/tls/session_cache.hpp"
 
 namespace cotrain::net::tls {
+
+struct memory_ends {
+    base::byte_queue kept;       // bytes that came before those of `fed` …
+    std::string_view fed;        // … which are still the caller's
+    base::byte_queue outgoing;   // towards the peer
+    bool stopped = false;        // no more bytes are to be read: the peer went too far
+    bool outgoing_full = false;  // outgoing_bytes_max was reached
+
+    [[nodiscard]] std::size_t incoming() const { return kept.size() + fed.size(); }
+};
+
+// A BIO over `ends`, which must outlive it; nullptr without memory.
+[[nodiscard]] BIO* make_memory_bio(memory_ends& ends);
+
 namespace {
+
+// Alerts still pass when data no longer does.
+constexpr std::size_t alert_bytes = 1024;
+
+memory_ends& ends_of(BIO* bio) { return *static_cast<memory_ends*>(BIO_get_data(bio)); }
+
+int read_memory(BIO* bio, char* out, std::size_t wanted, std::size_t* got) noexcept {
+    memory_ends& ends = ends_of(bio);
+    BIO_clear_retry_flags(bio);
+    *got = 0;
+    if (ends.stopped) return 0;
+    const bool from_kept = !ends.kept.empty();
+    const std::string_view source = from_kept ? ends.kept.view() : ends.fed;
+    if (source.empty()) {
+        BIO_set_retry_read(bio);
+        return 0;
+    }
+    *got = std::min(wanted, source.size());
+    std::memcpy(out, source.data(), *got);
+    if (from_kept) {
+        ends.kept.consume(*got);
+    } else {
+        ends.fed.remove_prefix(*got);
+    }
+    return 1;
+}
+
+int write_memory(BIO* bio, const char* bytes, std::size_t size, std::size_t* written) noexcept {
+    memory_ends& ends = ends_of(bio);
+    BIO_clear_retry_flags(bio);
+    *written = 0;
+    if (ends.outgoing.size() + size > outgoing_bytes_max + alert_bytes) {
+        ends.outgoing_full = true;
+        return 0;
+    }
+    ends.outgoing.append({bytes, size});
+    *written = size;
+    return 1;
+}
+
+long control(BIO*, int command, long, void*) noexcept { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+BIO_METHOD* make_method() {
+    BIO_METHOD* method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "memory ends");
+    if (method == nullptr) return nullptr;
+    BIO_meth_set_read_ex(method, read_memory);
+    BIO_meth_set_write_ex(method, write_memory);
+    BIO_meth_set_ctrl(method, control);
+    return method;
+}
 
 constexpr std::size_t first_bytes_max = 64;
 constexpr std::size_t record_bytes_max = 16384;
@@ -52,6 +116,15 @@ bool presentable(std::string_view name) {
 }
 
 }  // namespace
+
+BIO* make_memory_bio(memory_ends& ends) {
+    static BIO_METHOD* const method = make_method();
+    BIO* bio = method != nullptr ? BIO_new(method) : nullptr;
+    if (bio == nullptr) return nullptr;
+    BIO_set_data(bio, &ends);
+    BIO_set_init(bio, 1);
+    return bio;
+}
 
 struct engine::impl {
     std::shared_ptr<const context> keys;

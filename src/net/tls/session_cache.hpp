@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "net/tls/context.hpp"
-#include "net/tls/handles.hpp"
+#include "net/tls/pem.hpp"
 
 namespace cotrain::net::tls {
 

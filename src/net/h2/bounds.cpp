@@ -1,5 +1,6 @@
-// Counting and keeping of incoming headers.
-#include "net/h2/header_block.hpp"
+#include "net/h2/bounds.hpp"
+
+#include <algorithm>
 
 namespace cotrain::net::h2 {
 
@@ -18,6 +19,22 @@ int parse_status(std::string_view digits) {
 }
 
 }  // namespace
+
+void token_bucket::refill(std::uint64_t seconds) {
+    const std::uint64_t missing = burst_ - tokens_;
+    // Compared before multiplying: a long silence must not overflow.
+    const bool full = per_second_ != 0 && seconds >= (missing + per_second_ - 1) / per_second_;
+    tokens_ += static_cast<std::uint32_t>(full ? missing : std::min(missing, seconds * per_second_));
+}
+
+void flood_guard::tick(std::uint64_t now_s) {
+    if (ticked_ && now_s > now_s_) {
+        resets_.refill(now_s - now_s_);
+        idle_.refill(now_s - now_s_);
+    }
+    if (!ticked_ || now_s > now_s_) now_s_ = now_s;
+    ticked_ = true;
+}
 
 void header_block::begin() {
     message_ = head{};
