@@ -1,4 +1,4 @@
-// Small facts read out of the API server's answers: list metadata, what a group serves, the server's version.
+// Answers of the API server: replies, heads of lists, versions and resources, and reviews of access and tokens.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/error.hpp"
+#include "kube/request.hpp"
 
 namespace cotrain::kube {
 
@@ -40,12 +41,38 @@ struct server_version {
 
 [[nodiscard]] base::result<server_version> read_server_version(std::string_view body);
 
-// metadata.uid and metadata.resourceVersion of an object, for preconditions and bookkeeping.
-struct object_head {
-    std::string uid;
-    std::string resource_version;
+// Questions to the API server about rights and identities: SelfSubjectAccessReview and TokenReview.
+
+// May we do this? Empty fields mean "any" where Kubernetes lets them.
+struct access_question {
+    std::string_view verb;  // get, list, watch, create, update, patch, delete
+    std::string_view group{};
+    std::string_view plural{};
+    std::string_view sub_resource{};
+    std::string_view ns{};  // empty: the whole cluster
+    std::string_view name{};
 };
 
-[[nodiscard]] base::result<object_head> read_object_head(std::string_view body);
+struct access_answer {
+    bool allowed = false;
+    std::string reason;  // why, when the authorizer says so; evaluation errors included
+};
+
+struct token_answer {
+    bool authenticated = false;
+    std::string username;
+    std::string uid;
+    std::vector<std::string> groups;
+    std::vector<std::string> audiences;
+    std::string fault;  // why not
+};
+
+// Both are idempotent: nothing is stored.
+[[nodiscard]] call build_access_review(const access_question& question, const call_options& with);
+[[nodiscard]] call build_token_review(std::string_view token, const std::vector<std::string>& audiences,
+                                      const call_options& with);
+
+[[nodiscard]] base::result<access_answer> read_access_review(std::string_view body);
+[[nodiscard]] base::result<token_answer> read_token_review(std::string_view body);
 
 }  // namespace cotrain::kube

@@ -1,4 +1,4 @@
-// The API server as awaitable verbs: credentials, throttling, retries and deadlines included.
+// The client of one API server: verbs as coroutines, watches, reviews, what they have cost so far.
 #pragma once
 
 #include <chrono>
@@ -15,15 +15,32 @@
 #include "kube/answer.hpp"
 #include "kube/auth/keeper.hpp"
 #include "kube/config.hpp"
-#include "kube/counters.hpp"
-#include "kube/limiter.hpp"
+#include "kube/pacing.hpp"
 #include "kube/request.hpp"
-#include "kube/retry.hpp"
-#include "kube/review.hpp"
 #include "kube/watch_stream.hpp"
 #include "net/client.hpp"
 
 namespace cotrain::kube {
+
+// Counts of requests by method and outcome, for the rest_client_* metrics.
+
+struct request_count {
+    std::string_view method;  // "GET", …; "other" for what we never send
+    int code = 0;             // HTTP status; 0: no answer
+    std::uint64_t count = 0;
+};
+
+// At most one entry for each of six methods and 501 outcomes, so it is bounded whatever a server answers.
+class request_counters {
+   public:
+    void add(std::string_view method, int code);
+    [[nodiscard]] const std::vector<request_count>& all() const { return counts_; }
+
+   private:
+    std::vector<request_count> counts_;
+};
+
+// The API server as awaitable verbs: credentials, throttling, retries and deadlines included.
 
 struct client_options {
     std::string user_agent = "cotrain/unknown";  // see user_agent() below
@@ -155,5 +172,11 @@ class client {
 
     std::unique_ptr<core> core_;
 };
+
+// What net needs to reach the cluster: peer, names, proxy and TLS.
+[[nodiscard]] base::result<net::client_options> wire_options(const cluster_config& cluster, net::client_options wire,
+                                                             const auth::tls_material& keys);
+[[nodiscard]] base::result<std::shared_ptr<const net::tls::context>> make_tls(const auth::tls_material& keys,
+                                                                              bool verify);
 
 }  // namespace cotrain::kube

@@ -1,6 +1,7 @@
 // How one API server is reached and who we are to it: what kubeconfigs and the in-cluster files come down to.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -54,7 +55,7 @@ struct cluster_config {
     std::string scheme = "https";
     std::string host;
     std::uint16_t port = 443;
-    std::string base_path;  // "/k8s/clusters/c-1": stands before every path; empty or without a slash at the end
+    std::string base_path;  // "/k8s/clusters/c-1": comes before every path; empty or without a slash at the end
     pem_source ca;          // empty: the system's authorities
     bool insecure = false;  // certificates are not verified
     std::string tls_server_name;
@@ -76,5 +77,41 @@ struct server_url {
 // "https://host[:port][/path]"; without a scheme it is https if `tls_by_default`, else http. The error is a few words
 // that say what is wrong, to be put behind the name of the field.
 [[nodiscard]] base::result<server_url> parse_server_url(std::string_view text, bool tls_by_default);
+
+// What may be in a header: the one check that keeps credentials from files out of other headers.
+
+// Printable ASCII without spaces: tokens, host names.
+[[nodiscard]] inline bool visible_ascii(std::string_view text) {
+    return std::ranges::all_of(text, [](unsigned char c) { return c > 0x20 && c < 0x7f; });
+}
+
+// Anything but control bytes: values of headers.
+[[nodiscard]] inline bool header_text(std::string_view text) {
+    return std::ranges::all_of(text, [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
+}
+
+// Where the configuration comes from: a file that was named, KUBECONFIG, the Pod's service account, ~/.kube/config.
+
+// What the environment says; a value, so that tests can say something else.
+struct environment {
+    std::string kubeconfig;    // KUBECONFIG: files separated by colons
+    std::string home;          // HOME
+    std::string service_host;  // KUBERNETES_SERVICE_HOST
+    std::string service_port;  // KUBERNETES_SERVICE_PORT
+    std::string https_proxy;   // HTTPS_PROXY or https_proxy
+    std::string no_proxy;      // NO_PROXY or no_proxy
+    std::string service_account_dir = "/var/run/secrets/kubernetes.io/serviceaccount";
+
+    [[nodiscard]] static environment of_process();
+};
+
+// `list` as in KUBECONFIG. Missing files are skipped, but not all of them. Proxies of the environment are not asked.
+[[nodiscard]] base::result<cluster_config> load_kubeconfig(const std::string& list, const std::string& context = {});
+// What kubelet mounts into a Pod; token and ca.crt are read again when they change.
+[[nodiscard]] base::result<cluster_config> in_cluster_config(const environment& env);
+// The first that applies: `file` (must exist), KUBECONFIG, in-cluster, ~/.kube/config. A context given in a Pod
+// means a kubeconfig is wanted.
+[[nodiscard]] base::result<cluster_config> find_config(const environment& env, const std::string& file = {},
+                                                       const std::string& context = {});
 
 }  // namespace cotrain::kube

@@ -1,12 +1,15 @@
-// Merging of kubeconfig files and resolving of one context, with kubectl's rules and one-line errors.
 #include "kube/kubeconfig.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
-#include "kube/base64.hpp"
-#include "kube/header_text.hpp"
+#include "base/encoding.hpp"
+#include "doc/decode.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
+#include "kube/config.hpp"
 #include "net/tcp/proxy.hpp"
 
 namespace cotrain::kube {
@@ -17,7 +20,7 @@ std::string in_quotes(std::string_view text) { return fmt::format("\"{}\"", base
 
 // "a, b, c", or the first few of many.
 template <class Entry>
-std::string names_of(const std::vector<Entry>& entries) {
+std::string names_of(const std::deque<Entry>& entries) {
     constexpr std::size_t shown_max = 8;
     if (entries.empty()) return "none";
     std::string text;
@@ -28,13 +31,13 @@ std::string names_of(const std::vector<Entry>& entries) {
 }
 
 template <class Entry>
-const Entry* find(const std::vector<Entry>& entries, std::string_view name) {
+const Entry* find(const std::deque<Entry>& entries, std::string_view name) {
     const auto it = std::ranges::find(entries, name, &Entry::name);
     return it == entries.end() ? nullptr : &*it;
 }
 
 template <class Entry>
-void add_unknown(std::vector<Entry>& to, std::vector<Entry>& from) {
+void add_unknown(std::deque<Entry>& to, std::deque<Entry>& from) {
     for (Entry& entry : from)
         if (find(to, entry.name) == nullptr) to.push_back(std::move(entry));
 }
@@ -70,7 +73,7 @@ base::result<pem_source> pem_of(const complaint& refuse, std::string_view key, c
     }
     const std::string data_key = fmt::format("{}-data", key);
     if (!file.empty()) return refuse(data_key, fmt::format("is set beside {}: keep one of them", key));
-    auto bytes = decode_base64(data);
+    auto bytes = base::decode_base64(data);
     if (!bytes) return refuse(data_key, "is not base64: copy it again from where it came");
     if (!bytes->contains("-----BEGIN "))
         return refuse(data_key, "holds no PEM text once decoded: it must be the base64 of a PEM file");
@@ -189,6 +192,113 @@ base::result<const kubeconfig_context*> choose_context(const kubeconfig& merged,
     return found;
 }
 
+using doc::place;
+using doc::ref;
+constexpr std::string_view exec_extension = "client.authentication.k8s.io/exec";
+constexpr unsigned depth_max = 64;
+constexpr std::size_t memory_bytes_max = 64UL << 20U;  // of the document: aliases multiply
+
+// A path, relative to the folder of the file.
+void read_path(const place& in, std::string_view key, const kubeconfig_entry& of, std::string& out) {
+    in.read(key, out);
+    if (!out.empty() && out.front() != '/') out.insert(0, of.file, 0, of.file.rfind('/') + 1);
+}
+
+void read_body(const place& in, kubeconfig_cluster& out) {
+    in.read("server", out.server);
+    read_path(in, "certificate-authority", out, out.certificate_authority);
+    in.read("certificate-authority-data", out.certificate_authority_data);
+    in.read("insecure-skip-tls-verify", out.insecure_skip_tls_verify);
+    in.read("tls-server-name", out.tls_server_name);
+    in.read("proxy-url", out.proxy_url);
+    for (const ref one : in.array("extensions").value().items())
+        if (one.get("name").as_string() == exec_extension) out.exec_extension_json = doc::to_json(one.get("extension"));
+}
+
+void read_exec(const place& in, kubeconfig_user& out) {
+    exec_plugin& plugin = out.exec.emplace();
+    in.read("command", plugin.command);
+    // As a shell does: a name without a slash is looked up in PATH.
+    if (plugin.command.contains('/')) read_path(in, "command", out, plugin.command);
+    in.read_strings("args", plugin.arguments);
+    in.read("apiVersion", plugin.api_version);
+    in.read("installHint", plugin.install_hint);
+    in.read("interactiveMode", out.exec_interactive_mode);
+    in.read("provideClusterInfo", plugin.provide_cluster_info);
+    in.each_object("env", [&plugin](const place& variable) {
+        auto& [name, content] = plugin.environment.emplace_back();
+        variable.read("name", name);
+        variable.read("value", content);
+        if (name.empty() || name.contains('=')) variable.member("name").mistake("must be the name of a variable");
+    });
+}
+
+void read_body(const place& in, kubeconfig_user& out) {
+    read_path(in, "client-certificate", out, out.client_certificate);
+    in.read("client-certificate-data", out.client_certificate_data);
+    read_path(in, "client-key", out, out.client_key);
+    in.read("client-key-data", out.client_key_data);
+    in.read("token", out.token);
+    read_path(in, "tokenFile", out, out.token_file);
+    in.read("username", out.username);
+    in.read("password", out.password);
+    in.read("as", out.as.user);
+    in.read("as-uid", out.as.uid);
+    in.read_strings("as-groups", out.as.groups);
+    const place extra = in.object("as-user-extra");
+    for (const doc::member& each : extra.value().members()) {
+        std::vector<std::string> all;
+        extra.read_strings(each.key(), all);
+        for (std::string& one : all) out.as.extra.emplace_back(each.key(), std::move(one));
+    }
+    if (const place exec = in.object("exec")) read_exec(exec, out);
+    if (const place provider = in.object("auth-provider")) {
+        out.auth_provider = "?";
+        provider.read("name", out.auth_provider);
+    }
+}
+
+void read_body(const place& in, kubeconfig_context& out) {
+    in.read("cluster", out.cluster);
+    in.read("user", out.user);
+    in.read("namespace", out.ns);
+}
+
+// A list of {name, <inner>: object}.
+template <class Entry>
+void read_entries(const place& document, std::string_view file, std::string_view key, std::string_view inner,
+                  std::deque<Entry>& out) {
+    if (document.value().get(key).size() > kubeconfig_entries_max)
+        return document.member(key).mistake(fmt::format("has more than {} entries", kubeconfig_entries_max));
+    std::unordered_set<std::string_view> names;
+    document.each_object(key, [&](const place& item) {
+        const std::string_view name = item.value().get("name").as_string();
+        if (!names.insert(name).second)
+            return item.member("name").mistake(
+                fmt::format("\"{}\" occurs twice in this file: keep one", base::one_line(name, 80)));
+        Entry& entry = out.emplace_back();
+        entry.file = file;
+        entry.field = item.path();
+        item.read("name", entry.name);
+        if (const place body = item.object(inner)) read_body(body, entry);
+    });
+}
+
+void read_document(const place& document, std::string_view file, kubeconfig& out) {
+    if (!document.value().is_object())
+        return document.mistake(fmt::format("the document: is {}, must be an object with clusters, contexts and users",
+                                            to_string(document.value().type())));
+    std::string kind;
+    document.read("kind", kind);
+    if (!kind.empty() && kind != "Config")
+        return document.member("kind").mistake(
+            fmt::format("is {}, must be Config: this is no kubeconfig", in_quotes(kind)));
+    document.read("current-context", out.current_context);
+    read_entries(document, file, "clusters", "cluster", out.clusters);
+    read_entries(document, file, "contexts", "context", out.contexts);
+    read_entries(document, file, "users", "user", out.users);
+}
+
 }  // namespace
 
 kubeconfig merge_kubeconfigs(std::vector<kubeconfig> files) {
@@ -228,6 +338,27 @@ base::result<cluster_config> resolve_kubeconfig(const kubeconfig& merged, std::s
         return base::fail(std::move(ok).error());
     if (out.user.exec.provide_cluster_info) out.user.exec.cluster_config_json = cluster->exec_extension_json;
     return out;
+}
+
+base::result<kubeconfig> parse_kubeconfig(std::string_view text, std::string_view file) {
+    const auto refuse = [&](std::string_view what) {
+        return base::fail(base::errc::invalid, base::one_line(fmt::format("kubeconfig {}: {}", file, what), 512));
+    };
+    if (text.size() > kubeconfig_bytes_max)
+        return refuse(fmt::format("is larger than {} MiB: split it and list the files in KUBECONFIG",
+                                  kubeconfig_bytes_max >> 20U));
+    kubeconfig out;
+    out.files.emplace_back(file);
+    doc::arena memory(memory_bytes_max);
+    const auto documents = doc::parse_yaml_stream(memory, text, {kubeconfig_bytes_max, depth_max});
+    if (!documents) return refuse(documents.error().message);
+    // Of several documents kubectl reads the first. An empty file adds nothing.
+    if (documents->empty() || documents->front().value.is_unset()) return out;
+    doc::decoding outcome({}, true);
+    read_document({outcome, documents->front().value}, file, out);
+    if (outcome.ok()) return out;
+    const std::string mistake = outcome.fail().error().message;
+    return refuse(mistake + (mistake.contains("expected a string, got ") ? ": put it in quotes" : ""));
 }
 
 }  // namespace cotrain::kube

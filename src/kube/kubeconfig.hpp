@@ -1,6 +1,7 @@
 // kubeconfig files as kubectl reads them: several texts are merged, one context is resolved; no I/O here.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,7 +16,7 @@ inline constexpr std::size_t kubeconfig_bytes_max = 4U << 20U;  // one file
 inline constexpr std::size_t kubeconfig_files_max = 100;
 inline constexpr std::size_t kubeconfig_entries_max = 10'000;  // clusters, contexts or users of one file
 
-// The words of a file, paths made absolute, base64 not decoded yet. `field` is where an entry stands ("users[2]").
+// The words of a file, paths made absolute, base64 not decoded yet. `field` is the path of an entry ("users[2]").
 struct kubeconfig_entry {
     std::string name;
     std::string file;
@@ -56,9 +57,10 @@ struct kubeconfig_context : kubeconfig_entry {
 struct kubeconfig {
     std::vector<std::string> files;  // in order of precedence
     std::string current_context;
-    std::vector<kubeconfig_cluster> clusters;
-    std::vector<kubeconfig_context> contexts;
-    std::vector<kubeconfig_user> users;
+    // Deques: an entry is large beside its text, and a vector that grows holds all of them twice.
+    std::deque<kubeconfig_cluster> clusters;
+    std::deque<kubeconfig_context> contexts;
+    std::deque<kubeconfig_user> users;
 };
 
 // All errors here are one line: "kubeconfig <file>: <field>: what is wrong: the cure".

@@ -1,14 +1,77 @@
-// Paths, queries, headers and bodies of the requests on objects and collections.
 #include "kube/request.hpp"
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
+
 #include "base/json_text.hpp"
-#include "kube/percent.hpp"
 
 namespace cotrain::kube {
 
 namespace {
+
+// Every request asks for a few hundred bytes.
+constexpr auto unreserved_bytes = [] {
+    std::array<bool, 256> all{};
+    for (const char c : std::string_view("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~"))
+        all[static_cast<unsigned char>(c)] = true;
+    return all;
+}();
+
+bool unreserved(char c) { return unreserved_bytes[static_cast<unsigned char>(c)]; }
+
+void append_encoded(std::string& out, char c, std::string_view hex = "0123456789ABCDEF") {
+    const auto byte = static_cast<unsigned char>(c);
+    out += '%';
+    out += hex[byte >> 4U];
+    out += hex[byte & 0xFU];
+}
+
+// What is plain goes in runs: most texts are one.
+template <class Plain>
+void append_runs(std::string& out, std::string_view text, Plain plain) {
+    while (!text.empty()) {
+        const auto end = std::ranges::find_if_not(text, plain);
+        out.append(text.begin(), end);
+        text = {end, text.end()};
+        if (text.empty()) break;
+        append_encoded(out, text.front());
+        text.remove_prefix(1);
+    }
+}
+
+// What separates the parts of a path, and a query after it.
+constexpr std::size_t path_room_bytes = 96;
+
+// What the API server itself refuses as a segment, and what no name may hold.
+std::string_view fault_of(std::string_view segment) {
+    if (segment.empty()) return "is empty";
+    if (segment == "." || segment == "..") return "may not be '.' or '..'";
+    if (segment.size() > name_bytes_max) return "is longer than 253 bytes";
+    for (const char c : segment) {
+        if (c == '/' || c == '%') return "may not contain '/' or '%'";
+        if (static_cast<unsigned char>(c) <= 0x20 || c == 0x7f) return "contains a space or a control character";
+    }
+    return {};
+}
+
+base::result<> append_checked(std::string& path, const resource& of, std::string_view what, std::string_view segment) {
+    if (const std::string_view fault = fault_of(segment); !fault.empty())
+        return base::fail(base::errc::invalid,
+                          fmt::format("{} of {} {}: \"{}\"", what, of.kind, fault, base::one_line(segment, 80)));
+    path += '/';
+    append_segment(path, segment);
+    return {};
+}
+
+void append_version(std::string& path, std::string_view group, std::string_view version) {
+    path.append(group.empty() ? "/api" : "/apis/");
+    append_segment(path, group);
+    path += '/';
+    append_segment(path, version);
+}
 
 constexpr std::string_view json_type = "application/json";
 
@@ -16,7 +79,7 @@ void add_header(net::request& http, std::string_view name, std::string_view valu
     http.headers.emplace_back(std::string(name), std::string(value));
 }
 
-// Whoever writes a Secret knows what is in it: no answer to a write brings it back.
+// The writer of a Secret knows what is in it: no answer to a write brings it back.
 shape answer_to_write(const resource& of) {
     return of.group.empty() && of.plural == "secrets" ? shape::metadata : shape::whole;
 }
@@ -131,6 +194,83 @@ std::string delete_body(const delete_options& options) {
 }
 
 }  // namespace
+
+void append_segment(std::string& out, std::string_view segment) {
+    append_runs(out, segment, [](char c) { return unreserved(c) || c == ':' || c == '@'; });
+}
+
+void append_header_name(std::string& out, std::string_view name) {
+    for (const char c : name) {
+        if (unreserved(c) || std::string_view("!#$&'*+^`|").contains(c))
+            out += c;
+        else
+            append_encoded(out, c, "0123456789abcdef");  // HTTP/2 knows no upper case in names
+    }
+}
+
+void query_writer::add(std::string_view key, std::string_view value) {
+    if (value.empty()) return;
+    path_ += first_ ? '?' : '&';
+    first_ = false;
+    path_.append(key);
+    path_ += '=';
+    append_runs(path_, value, unreserved);
+}
+
+void query_writer::add(std::string_view key, long long value) {
+    char digits[24];
+    const auto end = std::to_chars(digits, digits + sizeof digits, value);
+    add(key, std::string_view(digits, static_cast<std::size_t>(end.ptr - digits)));
+}
+
+std::string version_path(std::string_view group, std::string_view version) {
+    std::string path;
+    append_version(path, group, version);
+    return path;
+}
+
+base::result<std::string> path_of(const resource& of, const location& at) {
+    if (!of.namespaced && !at.ns.empty())
+        return base::fail(base::errc::invalid, fmt::format("{} is not namespaced, but a namespace was given", of.kind));
+    if (of.namespaced && at.ns.empty() && !at.name.empty())
+        return base::fail(base::errc::invalid, fmt::format("{} needs a namespace", of.kind));
+    if (at.name.empty() && !at.sub_resource.empty())
+        return base::fail(base::errc::invalid, fmt::format("a sub-resource of {} needs a name", of.kind));
+    std::string path;
+    path.reserve(of.group.size() + of.version.size() + at.ns.size() + of.plural.size() + at.name.size() +
+                 at.sub_resource.size() + path_room_bytes);
+    append_version(path, of.group, of.version);
+    if (!at.ns.empty()) {
+        path += "/namespaces";
+        if (auto ok = append_checked(path, of, "namespace", at.ns); !ok) return base::fail(std::move(ok).error());
+    }
+    path += '/';
+    append_segment(path, of.plural);
+    if (!at.name.empty())
+        if (auto ok = append_checked(path, of, "name", at.name); !ok) return base::fail(std::move(ok).error());
+    if (!at.sub_resource.empty())
+        if (auto ok = append_checked(path, of, "sub-resource", at.sub_resource); !ok)
+            return base::fail(std::move(ok).error());
+    return path;
+}
+
+void append_description(std::string& text, const resource& of, const location& at) {
+    text.append(of.kind);
+    if (at.name.empty()) {
+        if (!at.ns.empty()) text.append(" in ").append(at.ns);
+        return;
+    }
+    text += ' ';
+    if (!at.ns.empty()) text.append(at.ns).append("/");
+    text.append(at.name);
+    if (!at.sub_resource.empty()) text.append("/").append(at.sub_resource);
+}
+
+std::string describe(const resource& of, const location& at) {
+    std::string text;
+    append_description(text, of, at);
+    return text;
+}
 
 base::result<call> build_get(const resource& of, const location& at, const get_options& options) {
     auto path = object_path("get", of, at);

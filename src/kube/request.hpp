@@ -1,4 +1,4 @@
-// Requests to the API server as values: every verb's builder, without I/O.
+// Verbs as requests: resources and their paths, queries, and a builder for each verb. Pure.
 #pragma once
 
 #include <chrono>
@@ -8,10 +8,59 @@
 #include <string_view>
 
 #include "base/error.hpp"
-#include "kube/resource.hpp"
 #include "net/http.hpp"
 
 namespace cotrain::kube {
+
+// Which kind of object a request is about, and the path where the API server keeps it.
+
+// Meant for constants: the texts must outlive every use.
+struct resource {
+    std::string_view group;  // empty: the core group
+    std::string_view version;
+    std::string_view plural;
+    std::string_view kind;  // for messages
+    bool namespaced = true;
+};
+
+inline constexpr std::size_t name_bytes_max = 253;  // of objects; label-like names are shorter still
+
+// One object, or without a name the collection: of one namespace, or without a namespace of the whole cluster.
+struct location {
+    std::string_view ns{};
+    std::string_view name{};
+    std::string_view sub_resource{};
+};
+
+// Refuses what could leave its place in the path: empty names of objects, ".", "..", '/', '%', control bytes.
+[[nodiscard]] base::result<std::string> path_of(const resource& of, const location& at);
+// "/api/v1" or "/apis/<group>/<version>".
+[[nodiscard]] std::string version_path(std::string_view group, std::string_view version);
+// "JobSet ns/name", "JobSet ns/name/status", "JobSet in ns", "JobSet": for messages.
+[[nodiscard]] std::string describe(const resource& of, const location& at);
+void append_description(std::string& text, const resource& of, const location& at);
+
+// Percent-encoding of what goes into paths and queries.
+
+// Appends `segment` as one segment of a path (RFC 3986 pchar; a slash inside is encoded).
+void append_segment(std::string& out, std::string_view segment);
+
+// Appends a header name; what may not be in one is percent-encoded.
+void append_header_name(std::string& out, std::string_view name);
+
+// Appends "?key=value" or "&key=value" pairs to a path; empty values are left out.
+class query_writer {
+   public:
+    explicit query_writer(std::string& path) : path_(path) {}
+    void add(std::string_view key, std::string_view value);
+    void add(std::string_view key, long long value);
+
+   private:
+    std::string& path_;
+    bool first_ = true;
+};
+
+// Requests to the API server as values: every verb's builder, without I/O.
 
 // One request and what to call it in messages. The client adds credentials, user agent and the server's base path.
 struct call {

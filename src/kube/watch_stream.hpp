@@ -1,4 +1,4 @@
-// The events of one watch as they arrive: one JSON object a line, handed out without copying where it lies whole.
+// The answer to a watch, line by line.
 #pragma once
 
 #include <chrono>
@@ -12,6 +12,29 @@
 #include "net/client.hpp"
 
 namespace cotrain::kube {
+
+// Cuts a stream of chunks into lines without copying those that lie whole in one chunk.
+
+class line_splitter {
+   public:
+    explicit line_splitter(std::size_t line_bytes_max) : line_bytes_max_(line_bytes_max) {}
+
+    // The next chunk; it must stay in place until next() has returned nothing. Call only then.
+    void feed(std::string_view chunk) { rest_ = chunk; }
+    // The next whole line, without its line break and never empty, valid until the next call; nothing when another
+    // chunk is needed. too_large when a line exceeds the bound: the stream is of no more use.
+    [[nodiscard]] base::result<std::optional<std::string_view>> next();
+    // Bytes of a line whose end has not come yet.
+    [[nodiscard]] std::size_t pending() const { return carry_done_ ? 0 : carry_.size(); }
+
+   private:
+    std::size_t line_bytes_max_;
+    std::string_view rest_;
+    std::string carry_;        // a line that spans chunks
+    bool carry_done_ = false;  // it was handed out
+};
+
+// The events of one watch as they arrive: one JSON object a line, handed out without copying where it lies whole.
 
 // Destroying it ends the watch. One reader.
 class watch_stream {

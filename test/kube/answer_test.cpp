@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/review.hpp"
-
 namespace cotrain::kube {
 namespace {
 
@@ -30,14 +28,6 @@ TEST(read_list_head, refuses_what_is_no_list) {
         ASSERT_FALSE(head) << body;
         EXPECT_EQ(head.error().code, base::errc::decode) << body;
     }
-}
-
-TEST(read_object_head, gives_uid_and_version) {
-    const auto head =
-        read_object_head(R"({"metadata":{"name":"a","uid":"u","resourceVersion":"9","labels":{"uid":"x"}}})");
-    ASSERT_TRUE(head);
-    EXPECT_EQ(head->uid, "u");
-    EXPECT_EQ(head->resource_version, "9");
 }
 
 TEST(read_served_resources, lists_names_and_verbs) {

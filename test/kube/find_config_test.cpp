@@ -1,10 +1,10 @@
 // Which configuration is taken, and what the files of a Pod come to.
-#include "kube/find_config.hpp"
+#include "kube/config.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
-#include "kube/read_file.hpp"
+#include "base/read_file.hpp"
 #include "support/temp_dir.hpp"
 
 namespace cotrain::kube {
@@ -37,16 +37,16 @@ TEST(load_kubeconfig, complains_when_nothing_is_there) {
     EXPECT_EQ(load_kubeconfig(many).error().code, base::errc::too_large);
 }
 
-surroundings pod(const test::temp_dir& dir) {
+environment pod(const test::temp_dir& dir) {
     dir.write("token", "tok\n");
     dir.write("ca.crt", "pem");
     dir.write("namespace", "team\n");
-    surroundings around;
-    around.service_host = "fd00::1";
-    around.service_port = "443";
-    around.service_account_dir = dir.path("");
-    around.service_account_dir.pop_back();
-    return around;
+    environment env;
+    env.service_host = "fd00::1";
+    env.service_port = "443";
+    env.service_account_dir = dir.path("");
+    env.service_account_dir.pop_back();
+    return env;
 }
 
 TEST(in_cluster_config, names_the_files_that_kubelet_mounts) {
@@ -63,51 +63,51 @@ TEST(in_cluster_config, names_the_files_that_kubelet_mounts) {
 
 TEST(in_cluster_config, complains_about_its_variables) {
     const test::temp_dir dir;
-    surroundings around = pod(dir);
-    around.service_port = "https";
-    EXPECT_EQ(in_cluster_config(around).error().message,
+    environment env = pod(dir);
+    env.service_port = "https";
+    EXPECT_EQ(in_cluster_config(env).error().message,
               "in-cluster: KUBERNETES_SERVICE_PORT is \"https\", must be a port");
-    around.service_port.clear();
-    EXPECT_TRUE(in_cluster_config(around).error().message.starts_with(
+    env.service_port.clear();
+    EXPECT_TRUE(in_cluster_config(env).error().message.starts_with(
         "in-cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set"));
 }
 
 TEST(find_config, goes_from_the_explicit_to_the_implicit) {
     const test::temp_dir dir;
-    surroundings around = pod(dir);
-    around.https_proxy = "http://proxy:1";
-    around.no_proxy = "x";
+    environment env = pod(dir);
+    env.https_proxy = "http://proxy:1";
+    env.no_proxy = "x";
     std::filesystem::create_directory(dir.path(".kube"));
-    around.home = dir.path("");
+    env.home = dir.path("");
     dir.write(".kube/config", kubeconfig_for("home"));
-    around.kubeconfig = dir.write("listed", kubeconfig_for("listed"));
+    env.kubeconfig = dir.write("listed", kubeconfig_for("listed"));
     const std::string named = dir.write("na:med", kubeconfig_for("named"));
 
-    EXPECT_EQ(find_config(around, named)->host, "named");
-    EXPECT_EQ(find_config(around)->host, "listed");
-    EXPECT_EQ(find_config(around)->https_proxy, "http://proxy:1");
-    EXPECT_EQ(find_config(around)->no_proxy, "x");
-    around.kubeconfig.clear();
-    EXPECT_EQ(find_config(around)->host, "fd00::1");
-    EXPECT_EQ(find_config(around, "", "x")->host, "home");
-    around.service_host.clear();
-    EXPECT_EQ(find_config(around)->host, "home");
-    around.home.clear();
-    EXPECT_TRUE(find_config(around).error().message.starts_with("no cluster: "));
-    EXPECT_FALSE(find_config(around, dir.path("missing")));
+    EXPECT_EQ(find_config(env, named)->host, "named");
+    EXPECT_EQ(find_config(env)->host, "listed");
+    EXPECT_EQ(find_config(env)->https_proxy, "http://proxy:1");
+    EXPECT_EQ(find_config(env)->no_proxy, "x");
+    env.kubeconfig.clear();
+    EXPECT_EQ(find_config(env)->host, "fd00::1");
+    EXPECT_EQ(find_config(env, "", "x")->host, "home");
+    env.service_host.clear();
+    EXPECT_EQ(find_config(env)->host, "home");
+    env.home.clear();
+    EXPECT_TRUE(find_config(env).error().message.starts_with("no cluster: "));
+    EXPECT_FALSE(find_config(env, dir.path("missing")));
 }
 
 TEST(read_file, bounds_size_and_never_waits_for_a_fifo) {
     const test::temp_dir dir;
     const std::string file = dir.write("f", std::string(100, 'x'));
-    EXPECT_EQ(read_file(file, 100)->size(), 100U);
-    EXPECT_EQ(read_file(file, 99).error().message, "cannot read " + file + ": is larger than 99 bytes");
+    EXPECT_EQ(base::read_file(file, 100)->size(), 100U);
+    EXPECT_EQ(base::read_file(file, 99).error().message, "cannot read " + file + ": is larger than 99 bytes");
     ASSERT_EQ(::mkfifo(dir.path("fifo").c_str(), 0600), 0);
-    EXPECT_EQ(read_file(dir.path("fifo"), 99), "");
+    EXPECT_EQ(base::read_file(dir.path("fifo"), 99), "");
     bool missing = false;
-    EXPECT_FALSE(read_file(dir.path("none"), 9, &missing));
+    EXPECT_FALSE(base::read_file(dir.path("none"), 9, &missing));
     EXPECT_TRUE(missing);
-    EXPECT_FALSE(read_file(dir.path("."), 9, &missing));
+    EXPECT_FALSE(base::read_file(dir.path("."), 9, &missing));
     EXPECT_FALSE(missing);
 }
 

@@ -3,7 +3,7 @@
 
 #include <ctime>
 
-#include "kube/base64.hpp"
+#include "base/encoding.hpp"
 #include "kube/kubeconfig.hpp"
 
 namespace cotrain::kube {
@@ -50,26 +50,26 @@ TEST(kubeconfig_errors, of_contexts) {
 TEST(kubeconfig_errors, of_wrong_types) {
     EXPECT_EQ(complaint("[1]"), "the document: is a list, must be an object with clusters, contexts and users");
     EXPECT_EQ(complaint("kind: Pod"), "kind: is \"Pod\", must be Config: this is no kubeconfig");
-    EXPECT_EQ(complaint("clusters: {a: b}"), "clusters: is an object, must be a list");
-    EXPECT_EQ(complaint("clusters: [7]"), "clusters[0]: is a number, must be an object");
-    EXPECT_EQ(complaint("users: [{name: 12345}]"), "users[0].name: is a number, must be a string: put it in quotes");
-    EXPECT_EQ(complaint("users: [{name: u, user: [x]}]"), "users[0].user: is a list, must be an object");
+    EXPECT_EQ(complaint("clusters: {a: b}"), "clusters: expected a list, got an object");
+    EXPECT_EQ(complaint("clusters: [7]"), "clusters[0]: expected an object, got a number");
+    EXPECT_EQ(complaint("users: [{name: 12345}]"), "users[0].name: expected a string, got a number: put it in quotes");
+    EXPECT_EQ(complaint("users: [{name: u, user: [x]}]"), "users[0].user: expected an object, got a list");
     EXPECT_EQ(complaint("users: [{name: u, user: {token: 1e3}}]"),
-              "users[0].user.token: is a number, must be a string: put it in quotes");
+              "users[0].user.token: expected a string, got a number: put it in quotes");
     EXPECT_EQ(complaint("clusters: [{name: c, cluster: {insecure-skip-tls-verify: maybe}}]"),
-              "clusters[0].cluster.insecure-skip-tls-verify: is a string, must be true or false");
+              "clusters[0].cluster.insecure-skip-tls-verify: expected true or false, got a string");
     EXPECT_EQ(complaint("users: [{name: u, user: {exec: {args: [a, 2]}}}]"),
-              "users[0].user.exec.args[1]: is a number, must be a string: put it in quotes");
+              "users[0].user.exec.args[1]: expected a string, got a number: put it in quotes");
     EXPECT_EQ(complaint("users: [{name: u, user: {exec: {env: [{value: x}]}}}]"),
               "users[0].user.exec.env[0].name: must be the name of a variable");
     EXPECT_EQ(complaint("users: [{name: u, user: {as-user-extra: {k: v}}}]"),
-              "users[0].user.as-user-extra.k: is a string, must be a list");
+              "users[0].user.as-user-extra.k: expected a list, got a string");
     EXPECT_EQ(complaint("clusters: [{name: c}, {name: c}]"),
               "clusters[1].name: \"c\" occurs twice in this file: keep one");
 }
 
 TEST(kubeconfig_errors, of_clusters) {
-    const std::string data = encode_base64("-----BEGIN CERTIFICATE-----\n");
+    const std::string data = base::encode_base64("-----BEGIN CERTIFICATE-----\n");
     EXPECT_EQ(complaint(with("", "")), "clusters[0].cluster.server: is not set: write https://host:port");
     EXPECT_EQ(complaint(with("server: 'ftp://x'", "")),
               "clusters[0].cluster.server: \"ftp://x\" has a scheme that is neither https nor http");
@@ -78,7 +78,7 @@ TEST(kubeconfig_errors, of_clusters) {
     EXPECT_EQ(complaint(with("server: 'https://x', certificate-authority-data: '!!'", "")),
               "clusters[0].cluster.certificate-authority-data: is not base64: copy it again from where it came");
     EXPECT_EQ(
-        complaint(with("server: 'https://x', certificate-authority-data: " + encode_base64("hello"), "")),
+        complaint(with("server: 'https://x', certificate-authority-data: " + base::encode_base64("hello"), "")),
         "clusters[0].cluster.certificate-authority-data: holds no PEM text once decoded: it must be the base64 of "
         "a PEM file");
     EXPECT_EQ(complaint(with("server: 'https://x', insecure-skip-tls-verify: true, certificate-authority: a", "")),

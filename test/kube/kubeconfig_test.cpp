@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/base64.hpp"
+#include "base/encoding.hpp"
 
 namespace cotrain::kube {
 namespace {
@@ -81,12 +81,12 @@ users:
 }
 
 TEST(kubeconfig, takes_data_with_line_breaks) {
-    std::string data = encode_base64(pem);
+    std::string data = base::encode_base64(pem);
     data.insert(10, "\n      ");
     const std::string text =
         "clusters:\n- name: c\n  cluster:\n    server: https://x\n    certificate-authority-data: |\n      " + data +
-        "\nusers:\n- name: u\n  user:\n    client-certificate-data: " + encode_base64(pem) +
-        "\n    client-key-data: '" + encode_base64(pem) +
+        "\nusers:\n- name: u\n  user:\n    client-certificate-data: " + base::encode_base64(pem) +
+        "\n    client-key-data: '" + base::encode_base64(pem) +
         "'\ncontexts: [{name: x, context: {cluster: c, user: u}}]\ncurrent-context: x\n";
     const auto made = load(text);
     ASSERT_TRUE(made) << made.error().message;

@@ -1,5 +1,5 @@
 // The throttle: its arithmetic without a clock, and what it does to those who wait.
-#include "kube/limiter.hpp"
+#include "kube/pacing.hpp"
 
 #include <gtest/gtest.h>
 

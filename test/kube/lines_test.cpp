@@ -1,5 +1,5 @@
 // Lines out of chunks: however a stream is cut, the same lines come out; whole ones are not copied.
-#include "kube/lines.hpp"
+#include "kube/watch_stream.hpp"
 
 #include <gtest/gtest.h>
 

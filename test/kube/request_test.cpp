@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "kube/review.hpp"
+#include "kube/answer.hpp"
 
 namespace cotrain::kube {
 namespace {

@@ -1,9 +1,7 @@
 // Paths of objects: where they point, and what may not get into them.
-#include "kube/resource.hpp"
+#include "kube/request.hpp"
 
 #include <gtest/gtest.h>
-
-#include "kube/percent.hpp"
 
 namespace cotrain::kube {
 namespace {

@@ -1,5 +1,5 @@
 // The retry table: what happens after each kind of failure, and when it ends.
-#include "kube/retry.hpp"
+#include "kube/pacing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -37,7 +37,7 @@ TEST(status_error, keeps_a_megabyte_of_message_short_and_on_one_line) {
     EXPECT_LT(e.message.size(), status_message_bytes_max + 100);
     EXPECT_EQ(e.message.find('\n'), std::string::npos);
     EXPECT_TRUE(e.message.starts_with("get X a/b: 422 Invalid: line line xxx"));
-    EXPECT_TRUE(e.message.ends_with("…"));
+    EXPECT_TRUE(e.message.contains("…"));
 }
 
 struct other_body {
@@ -45,6 +45,17 @@ struct other_body {
     std::string body;
     std::string message;
 };
+
+// As JobSet's webhook says it: the value first.
+TEST(status_error, keeps_the_end_of_a_long_message) {
+    const std::string end = std::string(234, 'y') + "]: field is immutable";
+    const std::string body = R"({"kind":"Status","reason":"Invalid","message":"spec.replicatedJobs: Invalid value: [)" +
+                             std::string(2000, 'x') + "ä" + end + R"("})";
+    const base::error e = status_error("patch", 422, {}, body);
+    EXPECT_TRUE(e.message.starts_with("patch: 422 Invalid: spec.replicatedJobs: Invalid value: [xx"));
+    EXPECT_TRUE(e.message.ends_with("x…" + end)) << "no half character: " << e.message;
+    EXPECT_LT(e.message.size(), status_message_bytes_max + 100);
+}
 
 TEST(status_error, quotes_what_is_no_status) {
     const other_body cases[] = {
@@ -65,6 +76,20 @@ TEST(status_error, quotes_what_is_no_status) {
         EXPECT_EQ(e.again, base::retry::idempotent) << c.name;
     }
     EXPECT_LT(status_error("get", 500, {}, std::string(5'000'000, 'x')).message.size(), 300U);
+}
+
+TEST(status_error, says_that_a_definition_is_missing) {
+    const std::string wanted =
+        "apply X a/b: 404 NotFound: the API server does not serve this kind: is its CustomResourceDefinition "
+        "installed?";
+    EXPECT_EQ(status_error("apply X a/b", 404, {}, "404 page not found\n").message, wanted);
+    constexpr auto of_group =
+        R"({"kind":"Status","code":404,"reason":"NotFound","message":"the server could not find the requested resource"})";
+    EXPECT_EQ(status_error("apply X a/b", 404, {}, of_group).message, wanted);
+    constexpr auto of_object =
+        R"({"kind":"Status","code":404,"reason":"NotFound","message":"xs.example.com \"b\" not found"})";
+    EXPECT_EQ(status_error("get X a/b", 404, {}, of_object).message,
+              "get X a/b: 404 NotFound: xs.example.com \"b\" not found");
 }
 
 struct again_case {

@@ -1,5 +1,5 @@
 // Warning headers: what is read from them, and that each text is logged once.
-#include "kube/warning.hpp"
+#include "kube/status.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // What a configuration means for the wire: names, proxies and verification.
 #include <gtest/gtest.h>
 
-#include "kube/core.hpp"
+#include "kube/client.hpp"
 #include "support/certificates.hpp"
 
 namespace cotrain::kube {

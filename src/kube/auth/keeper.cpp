@@ -1,10 +1,12 @@
-// Files: reading them at the start, following them, turning them into grants and TLS material.
 #include "kube/auth/keeper.hpp"
 
 #include <fmt/format.h>
 
-#include "kube/base64.hpp"
-#include "kube/header_text.hpp"
+#include <utility>
+
+#include "base/encoding.hpp"
+#include "base/read_file.hpp"
+#include "kube/config.hpp"
 
 namespace cotrain::kube::auth {
 
@@ -22,6 +24,28 @@ file_source source_of(const pem_source& pem) {
 }
 
 }  // namespace
+
+base::result<bool> file_source::read() {
+    auto text = base::read_file(path_, bytes_max_);
+    if (!text) return base::fail(std::move(text).error());
+    if (text->find_first_not_of(" \t\r\n") == std::string::npos)
+        return base::fail(base::errc::invalid, "cannot use " + base::one_line(path_, 256) + ": it is empty");
+    if (*text == content_) return false;
+    content_ = std::move(*text);
+    return true;
+}
+
+bool file_source::follow(base::logger& log) {
+    auto changed = read();
+    if (changed) {
+        if (std::exchange(failing_, false)) log.info("credential file is readable again", {{"file", path_}});
+        return *changed;
+    }
+    if (!std::exchange(failing_, true))
+        log.error("cannot read a credential file, its last content stays in use",
+                  {{"file", path_}, {"error", changed.error().message}});
+    return false;
+}
 
 keeper::keeper(asio::any_io_executor executor, const cluster_config& cluster, keeper_options options, base::logger& log)
     : cluster_(cluster),
@@ -42,7 +66,7 @@ base::result<std::unique_ptr<keeper>> keeper::make(asio::any_io_executor executo
     std::unique_ptr<keeper> made(new keeper(std::move(executor), cluster, options, log));
     const identity& user = cluster.user;
     if (!user.username.empty())
-        made->set_authorization("Basic " + encode_base64(user.username + ":" + user.password));
+        made->set_authorization("Basic " + base::encode_base64(user.username + ":" + user.password));
     else if (!user.token.empty())
         made->set_authorization("Bearer " + user.token);
     made->tls_ = {1, cluster.ca.pem, user.certificate.pem, user.key.pem};
@@ -64,7 +88,7 @@ void keeper::follow_files(time_point now) {
     files_read_ = now;
     if (token_file_.used() && token_file_.follow(log_))
         if (auto ok = take_token(); !ok)
-            log_.warn("token file holds no usable token, the last one stays in use", {{"error", ok.error().message}});
+            log_.error("token file holds no usable token, the last one stays in use", {{"error", ok.error().message}});
     bool changed = false;
     for (file_source* file : {&ca_file_, &certificate_file_, &key_file_})
         if (file->used() && file->follow(log_)) changed = true;
@@ -128,6 +152,78 @@ awaitable<base::result<bool>> keeper::renew(std::uint64_t rejected, time_point n
     schedule_.reject();
     if (auto ok = co_await run_and_wait(due); !ok) co_return base::fail(std::move(ok).error());
     co_return grant_.version != rejected;
+}
+
+void keeper::start_plugin() {
+    running_ = true;
+    tasks_.spawn("exec plugin", run_plugin());
+}
+
+awaitable<base::result<>> keeper::run_and_wait(time_point due) {
+    const std::uint64_t before = runs_;
+    if (!running_) start_plugin();
+    while (runs_ == before) {
+        const auto outcome = co_await waiting_.until(due);
+        if (runs_ != before) break;
+        if (outcome == sleepers::outcome::slept)
+            co_return base::fail(base::errc::deadline,
+                                 fmt::format("exec plugin {} has not answered yet", plugin_.command));
+        co_return base::fail(base::errc::canceled, fmt::format("given up waiting for exec plugin {}", plugin_.command));
+    }
+    if (plugin_failure_) co_return base::fail(*plugin_failure_);
+    co_return base::result<>{};
+}
+
+awaitable<void> keeper::run_plugin() {
+    program what{plugin_.command, plugin_.arguments, plugin_.environment};
+    what.environment.emplace_back("KUBERNETES_EXEC_INFO", write_exec_info(plugin_, cluster_, tls_.ca_pem));
+    const auto ran = co_await run_process(std::move(what), options_.plugin);
+    const time_point now = std::chrono::steady_clock::now();
+    running_ = false;
+    if (!ran && ran.error().code == base::errc::canceled) co_return waiting_.wake_all();
+    ++runs_;
+    auto taken = take_output(ran, now);
+    plugin_failure_.reset();
+    if (!taken) {
+        schedule_.failed(now);
+        plugin_failure_ = std::move(taken).error().during("exec plugin " + base::one_line(plugin_.command, 256));
+        log_.error("exec plugin gave no credentials", {{"error", plugin_failure_->message}});
+    }
+    waiting_.wake_all();
+}
+
+base::result<> keeper::take_output(const base::result<process_result>& ran, time_point now) {
+    if (!ran) {
+        base::error failure = base::make_error(base::errc::auth, ran.error().message);
+        if (!plugin_.install_hint.empty()) failure.message += "; " + base::one_line(plugin_.install_hint, 256);
+        return base::fail(std::move(failure));
+    }
+    if (ran->exit_code != 0)
+        return base::fail(base::errc::auth,
+                          fmt::format("it ended with {}: {}", ran->exit_code,
+                                      ran->errors.empty() ? "it said nothing" : base::one_line(ran->errors, 512)));
+    auto said = read_exec_credential(ran->output, plugin_.api_version);
+    if (!said) return base::fail(std::move(said).error());
+    std::optional<std::chrono::seconds> life;
+    if (said->expires)
+        life = *said->expires - std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+    set_authorization(said->token.empty() ? std::string() : "Bearer " + said->token);
+    if (!said->certificate_pem.empty() &&
+        (said->certificate_pem != tls_.certificate_pem || said->key_pem != tls_.key_pem)) {
+        tls_.certificate_pem = std::move(said->certificate_pem);
+        tls_.key_pem = std::move(said->key_pem);
+        ++tls_.version;
+        // A new certificate renews the identity even where the header stays the same.
+        ++grant_.version;
+    }
+    schedule_.succeeded(now, life);
+    return {};
+}
+
+awaitable<void> keeper::stop() {
+    tasks_.cancel();
+    waiting_.wake_all();
+    co_await tasks_.join();
 }
 
 }  // namespace cotrain::kube::auth

@@ -1,4 +1,4 @@
-// Keeps credentials and trust fresh: token and certificate files are read again, exec plugins run again, in time.
+// A file whose content is followed: read again when asked, the last good content kept when that fails.
 #pragma once
 
 #include <chrono>
@@ -11,13 +11,34 @@
 #include "base/log.hpp"
 #include "base/task_group.hpp"
 #include "kube/auth/exec_credential.hpp"
-#include "kube/auth/exec_schedule.hpp"
-#include "kube/auth/file_source.hpp"
 #include "kube/auth/process.hpp"
 #include "kube/config.hpp"
-#include "kube/sleepers.hpp"
+#include "kube/pacing.hpp"
 
 namespace cotrain::kube::auth {
+
+class file_source {
+   public:
+    file_source() = default;
+    file_source(std::string path, std::size_t bytes_max) : path_(std::move(path)), bytes_max_(bytes_max) {}
+
+    [[nodiscard]] bool used() const { return !path_.empty(); }
+    [[nodiscard]] const std::string& path() const { return path_; }
+    [[nodiscard]] const std::string& content() const { return content_; }
+
+    // Reads; true if the content changed. Empty files and unreadable ones are errors and change nothing.
+    [[nodiscard]] base::result<bool> read();
+    // The same for running operation: an error is logged when it is new, and counts as no change.
+    [[nodiscard]] bool follow(base::logger& log);
+
+   private:
+    std::string path_;
+    std::size_t bytes_max_ = 0;
+    std::string content_;
+    bool failing_ = false;
+};
+
+// Keeps credentials and trust fresh: token and certificate files are read again, exec plugins run again, in time.
 
 inline constexpr std::size_t token_bytes_max = 64U << 10U;
 inline constexpr std::size_t pem_bytes_max = 4U << 20U;

@@ -1,5 +1,5 @@
 // When a plugin runs again, in numbers.
-#include "kube/auth/exec_schedule.hpp"
+#include "kube/auth/exec_credential.hpp"
 
 #include <gtest/gtest.h>
 
