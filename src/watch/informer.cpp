@@ -1,10 +1,11 @@
-// The coroutines around a list/watch machine: one that asks, and one that notices silence.
 #include "watch/informer.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <exception>
-#include <utility>
 
 #include "base/contain.hpp"
 
@@ -15,6 +16,13 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds mistake_pause{1'000};
+constexpr std::chrono::seconds memory_pause{10};
+
+base::error lost() {
+    base::error e = base::make_error(base::errc::internal, base::retry::later, "no memory to take in what came");
+    e.retry_after = memory_pause;
+    return e;
+}
 
 awaitable<bool> cancelled() {
     co_return (co_await asio::this_coro::cancellation_state).cancelled() != asio::cancellation_type::none;
@@ -39,8 +47,7 @@ std::string_view to_string(counted c) {
     return "unknown";
 }
 
-informer::informer(kind of, object_store& store, const informer_tools& tools, const informer_options& options,
-                   const object_store* jobs)
+informer::informer(kind of, object_store& store, const informer_tools& tools, const informer_options& options)
     : of_(of),
       owner_(tools.owner),
       store_(store),
@@ -48,7 +55,7 @@ informer::informer(kind of, object_store& store, const informer_tools& tools, co
       random_(tools.random),
       log_(tools.log),
       ns_(options.ns),
-      intake_(of, store, tools.texts, tools.to, tools.log, jobs, options.ns),
+      intake_(of, store, tools.texts, tools.to, tools.log, options.ns, options.child_suffixes),
       machine_(options.timing),
       rest_(tools.owner.executor()),
       overseer_(tools.owner.executor(), clock::time_point::max()) {}
@@ -82,7 +89,7 @@ bool informer::take_again(std::string_view object) {
     object_view view;
     if (!decode_object(object, view, intake_.parts())) return false;
     if (store_.find(view.ns.raw, view.name.raw)) intake_.upsert(view, false);
-    return true;
+    return !intake_.take_lost();
 }
 
 awaitable<void> informer::run() {
@@ -111,8 +118,8 @@ awaitable<void> informer::perform(list_watch::action what) {
 
 // It ends one list or watch, like a failure of the server's: the next begins after the same pauses.
 awaitable<void> informer::made_mistake(std::string what) {
-    log_.error("a list or watch ended in an exception, which is a mistake of the operator",
-               {{"kind", info_of(of_).label}, {"namespace", ns_}, {"error", what}});
+    log_.error("unexpected exception",
+               {{"in", "list or watch"}, {"kind", info_of(of_).label}, {"namespace", ns_}, {"error", what}});
     if (!machine_.under_way()) {
         rest_.expires_after(mistake_pause);
         co_await rest_.async_wait(use_tuple);
@@ -125,9 +132,9 @@ awaitable<void> informer::made_mistake(std::string what) {
 
 // --- lists ---------------------------------------------------------------------------------------------------------
 
-// What is taken in besides from here on may be newer than the list; a list that fails begins another picture.
+// What is taken in besides from here on may be newer than the list; a list that fails begins another relist.
 awaitable<void> informer::list(list_watch::action what) {
-    if (what.begins) intake_.begin_picture();
+    if (what.init) intake_.begin_relist();
     auto page = co_await api_.list(info_of(of_).of, ns_,
                                    {.limit = what.limit, .continue_token = what.continue_token, .as = info_of(of_).as});
     if (co_await cancelled()) co_return;
@@ -135,18 +142,18 @@ awaitable<void> informer::list(list_watch::action what) {
     if (!trailer) {
         machine_.failed(trailer.error(), clock::now());
         restarted();
-    } else if (machine_.page_done(*trailer).complete) {
+    } else if (machine_.page_done(*trailer) == watcher_event::init_done) {
         completed();
     }
 }
 
-base::result<page_reader::trailer> informer::take_page(const std::string& page) {
-    page_reader items(page);
-    while (items.next(event_.object, intake_.parts())) {
+base::result<page_trailer> informer::take_page(const std::string& page) {
+    auto trailer = decode_page(page, intake_.parts(), [this](const object_view& item) {
         count(counted::listed);
-        intake_.upsert(event_.object);
-    }
-    return items.finish();
+        intake_.upsert(item);
+    });
+    if (trailer && intake_.take_lost()) return base::fail(lost());
+    return trailer;
 }
 
 // --- watches -------------------------------------------------------------------------------------------------------
@@ -154,7 +161,7 @@ base::result<page_reader::trailer> informer::take_page(const std::string& page) 
 awaitable<void> informer::watch(list_watch::action what) {
     const auto executor = co_await asio::this_coro::executor;
     const auto outer = co_await asio::this_coro::cancellation_state;
-    if (what.begins) intake_.begin_picture();
+    if (what.init) intake_.begin_relist();
     reading_ = true;
     abandoned_ = false;
     overseer_.expires_at(what.until);
@@ -176,7 +183,7 @@ awaitable<void> informer::watch(list_watch::action what) {
 awaitable<base::result<informer::ending>> informer::read(list_watch::action what) {
     auto stream = co_await api_.watch(info_of(of_).of, ns_,
                                       {.resource_version = what.resource_version,
-                                       .send_initial_events = what.initial_events,
+                                       .send_initial_events = what.init,
                                        .timeout = what.timeout,
                                        .as = info_of(of_).as});
     if (!stream) co_return base::fail(std::move(stream).error());
@@ -204,16 +211,19 @@ awaitable<base::result<informer::ending>> informer::read(list_watch::action what
 base::result<bool> informer::take(std::string_view line) {
     if (auto ok = decode_event(line, event_, intake_.parts()); !ok) return base::fail(std::move(ok).error());
     count(counted_as(event_.type));
-    const auto verdict = machine_.event(event_, clock::now());
-    switch (verdict.object) {
-        case list_watch::verdict::change::upsert: intake_.upsert(event_.object); break;
-        case list_watch::verdict::change::remove: intake_.remove(event_.object); break;
-        case list_watch::verdict::change::none: break;
+    const auto outcome = machine_.event(event_, clock::now());
+    switch (outcome.event) {
+        case watcher_event::init_apply:
+        case watcher_event::apply: intake_.upsert(event_.object); break;
+        case watcher_event::remove: intake_.remove(event_.object); break;
+        case watcher_event::init_done: completed(); break;
+        case watcher_event::init:
+        case watcher_event::none: break;
     }
-    if (verdict.complete) completed();
+    if (!outcome.close && intake_.take_lost()) return base::fail(lost());
     // The machine has been told already: it must not be asked about silence again.
-    if (verdict.close) reading_ = false;
-    return !verdict.close;
+    if (outcome.close) reading_ = false;
+    return !outcome.close;
 }
 
 // A watch that is silent for too long is dropped. Only asked while one is open: then the machine begins nothing.
@@ -245,7 +255,7 @@ void informer::become(state s) {
 void informer::completed() {
     logged_ = restart_reason::ended;
     become(state::synced);
-    intake_.end_picture(machine_.resource_version());
+    intake_.end_relist(machine_.resource_version());
 }
 
 void informer::restarted() {
@@ -253,13 +263,165 @@ void informer::restarted() {
     denied_ = why == restart_reason::unauthorized;
     const bool known = why == restart_reason::ended || why == logged_;
     logged_ = why;
-    log_.write(known ? base::level::debug : base::level::warn, "watch restarted",
+    const base::level how = known ? base::level::debug : denied_ ? base::level::error : base::level::warn;
+    log_.write(how, "watch restarted",
                {{"kind", info_of(of_).label}, {"reason", to_string(why)}, {"error", machine_.last_error()}});
     if (machine_.missing() && state_ != state::missing) {
         become(state::missing);
         intake_.vanish();
     }
     if (why == restart_reason::unauthorized && state_ == state::starting) become(state::forbidden);
+}
+
+// --- all kinds -----------------------------------------------------------------------------------------------------
+
+kind_set watched_kinds() {
+    kind_set out;
+    for (const kind k : all_kinds()) out.set(static_cast<std::size_t>(k), info_of(k).watched);
+    return out;
+}
+
+kept_bounds kept_bounds::of_process(std::uint64_t memory_bytes) {
+    constexpr std::uint64_t least = 4UL << 20U;
+    constexpr std::uint64_t most = 256UL << 20U;
+    const auto all = static_cast<std::size_t>(std::clamp(memory_bytes / 8, least, most));
+    const spec_bounds half{all / 8, all / 2};
+    return {.of_namespaces = {all / 4, all}, .of_cluster = {all, all}, .of_jobs = half, .of_job_sets = half};
+}
+
+informers::informers(const informer_tools& tools, const informers_options& options)
+    : to_(tools.to),
+      owner_(tools.owner),
+      api_(tools.api),
+      random_(tools.random),
+      log_(tools.log),
+      texts_(tools.texts),
+      retry_(options.timing.retry),
+      refill_pause_(options.refill_pause),
+      by_namespace_(!options.namespaces.empty()) {
+    const informer_tools inner{tools.owner, tools.api, tools.texts, *this, tools.random, tools.log};
+    for (const kind k : all_kinds()) {
+        auto& p = places_[static_cast<std::size_t>(k)];
+        const kept_bounds& most = options.kept;
+        switch (k) {
+            case kind::training_runtime: p = std::make_unique<place>(tools.texts, most.of_namespaces); break;
+            case kind::cluster_training_runtime: p = std::make_unique<place>(tools.texts, most.of_cluster); break;
+            case kind::train_job:
+                p = std::make_unique<place>(tools.texts, most.of_jobs, object_store::bodies_without_specs{});
+                break;
+            case kind::job_set:
+                p = std::make_unique<place>(tools.texts, most.of_job_sets, object_store::bodies_without_specs{});
+                break;
+            default: p = std::make_unique<place>(tools.texts); break;
+        }
+    }
+    for (const kind k : all_kinds()) {
+        if (!options.watched.test(static_cast<std::size_t>(k))) continue;
+        list_watch_options timing = options.timing;
+        timing.needed = timing.needed && required(k);
+        const auto add = [&](std::string ns) {
+            places_[static_cast<std::size_t>(k)]->watchers.push_back(std::make_unique<informer>(
+                k, own(k), inner, informer_options{timing, std::move(ns), options.child_suffixes}));
+        };
+        if (by_namespace_ && info_of(k).of.namespaced)
+            for (const std::string& ns : options.namespaces) add(ns);
+        else
+            add({});
+    }
+}
+
+void informers::start() {
+    for (const auto& p : places_)
+        for (const auto& w : p->watchers) w->start();
+    for (const kind k : {kind::training_runtime, kind::cluster_training_runtime})
+        if (of(k) != nullptr) owner_.supervise("runtimes that were left out", [this, k] { return refill(k); }, log_);
+}
+
+// One at a time. What fails is asked for again, behind all others.
+awaitable<void> informers::refill(kind k) {
+    place& here = *places_[static_cast<std::size_t>(k)];
+    base::backoff pause(retry_);
+    asio::steady_timer timer(owner_.executor());
+    for (text_id last = no_text;;) {
+        last = here.objects.room()->next_wanted(last);
+        if (last == no_text) {
+            if (!co_await here.room.wait()) co_return;
+            continue;
+        }
+        const std::string_view key = texts_.view(last);
+        const std::size_t slash = key.find('/');
+        const bool come = co_await read_again(k, std::string(key.substr(0, slash)), std::string(key.substr(slash + 1)));
+        if (come) pause.reset();
+        timer.expires_after(come ? refill_pause_ : pause.next(random_));
+        const auto [error] = co_await timer.async_wait(use_tuple);
+        if (error) co_return;
+    }
+}
+
+// False where it has to be asked for again. One that went meanwhile is not brought back.
+awaitable<bool> informers::read_again(kind k, std::string ns, std::string name) {
+    const auto answer = co_await api_.get(info_of(k).of, {ns, name});
+    if (!answer) co_return false;
+    for (const auto& w : all_of(k))
+        if (w->ns().empty() || w->ns() == ns) co_return w->take_again(answer->body);
+    co_return false;
+}
+
+const informer* informers::of(kind k, std::string_view ns) const {
+    for (const auto& w : all_of(k))
+        if (ns.empty() || w->ns().empty() || w->ns() == ns) return w.get();
+    return nullptr;
+}
+
+bool informers::required(kind k) const { return info_of(k).required && (!by_namespace_ || info_of(k).of.namespaced); }
+
+bool informers::all_synced(kind k) const {
+    return std::ranges::all_of(all_of(k), [](const auto& w) { return w->in_sync(); });
+}
+
+awaitable<bool> informers::ready() {
+    for (const auto& p : places_) {
+        for (const auto& w : p->watchers) {
+            const bool there = required(w->of()) ? co_await w->synced() : co_await w->settled();
+            if (!there) co_return false;
+        }
+    }
+    co_return true;
+}
+
+bool informers::is_ready() const {
+    for (const auto& p : places_) {
+        for (const auto& w : p->watchers) {
+            if (required(w->of()) && !w->in_sync()) return false;
+            if (w->now() == informer::state::starting) return false;
+        }
+    }
+    return true;
+}
+
+std::vector<kind> informers::missing() const {
+    std::vector<kind> all;
+    for (const kind k : all_kinds())
+        if (required(k) && std::ranges::any_of(all_of(k), [](const auto& w) { return w->missing(); })) all.push_back(k);
+    return all;
+}
+
+std::size_t informers::memory_bytes() const {
+    std::size_t sum = 0;
+    for (const auto& p : places_) sum += p->objects.memory_bytes();
+    return sum;
+}
+
+void informers::want(kind k) {
+    for (const auto& w : places_[static_cast<std::size_t>(k)]->watchers) w->want();
+}
+
+void informers::synced(kind of) {
+    // Rights are mostly given for all kinds together.
+    for (const auto& p : places_)
+        for (const auto& w : p->watchers) w->ask_rights_again();
+    if (!all_synced(of)) return;  // other namespaces' are still to come
+    to_.synced(of);
 }
 
 }  // namespace cotrain::watch

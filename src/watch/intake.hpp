@@ -2,58 +2,127 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/log.hpp"
-#include "watch/kinds.hpp"
-#include "watch/listener.hpp"
+#include "watch/decode.hpp"
+#include "watch/kind.hpp"
 #include "watch/object_store.hpp"
-#include "watch/object_view.hpp"
-#include "watch/projector.hpp"
 
 namespace cotrain::watch {
 
-// Whether an object of this name may be a child of a TrainJob: Secrets and ConfigMaps with other names are foreign,
-// unless a TrainJob controls them.
-[[nodiscard]] bool has_child_name(std::string_view name);
+struct object_change {
+    kind of{};
+    handle at{};                            // in the store of the kind
+    const object_record* object = nullptr;  // as it is now; its body, if any, is in the store
+    std::uint8_t changes = nothing;         // bits of watch::change, never nothing
+    text_id group_before = no_text;         // where it belonged, if that is not object->group; no_text if it is new
+};
 
-// Foreign Secrets and ConfigMaps are not kept, nor those of finished jobs. JobSets of nobody of ours are kept without
-// body, to be noticed where they are in the way. An event without change allocates nothing.
+// Called from the event loop while an informer takes events in: note what is to be done and return. Records and texts
+// hold until the call returns; retain the texts that are needed for longer. Do not change the store.
+class listener {
+   public:
+    virtual void changed(const object_change& what) = 0;
+    // It goes: the store still has it. A namesake that took its place follows with changed(added | replaced).
+    virtual void removed(kind of, const object_record& last) = 0;
+    // A relist is complete, what had gone meanwhile was removed: the first one and each later.
+    virtual void synced(kind of) = 0;
+    // The server does not know the kind (any more); all its objects were removed.
+    virtual void missing(kind of) = 0;
+
+   protected:
+    ~listener() = default;
+};
+
+// --- what is kept of each kind -------------------------------------------------------------------------------------
+
+struct kept_set {
+    const text_table* texts = nullptr;
+    const object_body* body = nullptr;
+};
+
+// Projections refer to the object, the reader and this projector: use one before the next is made.
+class projector {
+   public:
+    // In the group of its runtime. Kept besides the spec: the annotation in which the webhook keeps a process count.
+    // Of a finished job the spec is left out: nothing is planned any more.
+    [[nodiscard]] const projection& train_job(const object_view& object, const train_job_parts& parts);
+    // In the group of the TrainJob that controls it. Spec, labels and annotations are kept only while it is suspended:
+    // nobody compares them after. One that no TrainJob owns has no body.
+    // `before`: what is kept of the same JobSet, if anything: Pods are counted once for each generation of its spec.
+    [[nodiscard]] const projection& job_set(const object_view& object, const job_set_parts& parts,
+                                            kept_set before = {});
+    // Runtimes: spec, and of the metadata labels, annotations and finalizers.
+    [[nodiscard]] const projection& runtime(const object_view& object);
+    // LimitRanges (spec), RuntimeClasses (overhead): whatever of these there is.
+    [[nodiscard]] const projection& plain(const object_view& object);
+    // Spec of a PodGroup, in the group of the TrainJob that controls it, if one does. Those of others are kept, too, so
+    // that no more than what ours are like is kept of each.
+    [[nodiscard]] const projection& pod_group(const object_view& object);
+    // Secrets and ConfigMaps: no more than who they are and whose; each version counts as a change.
+    [[nodiscard]] const projection& metadata(const object_view& object);
+
+   private:
+    void begin(const object_view& object);
+    void find_owner(const object_view& object);
+    void keep_metadata(std::initializer_list<std::pair<std::string_view, std::string_view>> members);
+    void find_outcome(const status_lists& status);
+    void count_pods(const object_view& object, const status_lists& status, kept_set before);
+
+    projection out_;
+    std::string group_;
+    std::string extra_;
+    std::vector<job_pods> pods_;
+};
+
+// Whether a TrainJob controls the object.
+[[nodiscard]] bool owned_by_train_job(const object_view& object);
+
+// --- the way in ----------------------------------------------------------------------------------------------------
+
+// Foreign Secrets and ConfigMaps are not kept: those that no TrainJob controls and no child is called like. JobSets
+// that no TrainJob owns are kept without body, to be noticed where they are in the way. An event without change
+// allocates nothing.
 class intake {
    public:
-    // `jobs` is the store of TrainJobs: children need it to know when nothing of them is wanted any more. `ns`:
-    // pictures are of that namespace alone; empty: of all.
-    intake(kind of, object_store& store, text_table& texts, listener& to, base::logger& log,
-           const object_store* jobs = nullptr, std::string_view ns = {});
+    // `ns`: relists are of that namespace alone; empty: of all. `child_suffixes`: how names of Secrets and ConfigMaps
+    // end that may be children of TrainJobs.
+    intake(kind of, object_store& store, text_table& texts, listener& to, base::logger& log, std::string_view ns = {},
+           std::vector<std::string_view> child_suffixes = {});
 
-    // What reads the parts of objects of this kind; null where none is looked into.
-    [[nodiscard]] part_reader* parts() { return parts_; }
+    // The parts that are read of objects of this kind.
+    [[nodiscard]] parts_pointer parts() const { return parts_; }
     // An object as parts() has just read it. `shown`: see object_store. An exception, the listener's ones included, is
     // logged and costs no other object.
     void upsert(const object_view& object, bool shown = true);
     void remove(const object_view& object);
 
-    // What is not shown between the two is gone, unless it is newer than the picture, which is of that version.
-    void begin_picture() { store_.begin_picture(ns_); }
-    void end_picture(std::string_view version);
+    // What a relist does not show is gone, unless it is newer than the relist, which is of that version.
+    void begin_relist() { store_.begin_relist(ns_); }
+    void end_relist(std::string_view version);
     // The kind itself is gone.
     void vanish();
 
+    // Whether something was lost for want of memory since this was asked last: no more than a new relist tells of it.
+    [[nodiscard]] bool take_lost() { return std::exchange(lost_, false); }
     [[nodiscard]] std::uint64_t malformed() const { return malformed_; }
 
    private:
-    [[nodiscard]] const projection* project(const object_view& object);
-    [[nodiscard]] const projection* project_job_set(const object_view& object);
+    [[nodiscard]] const projection* project(const object_view& object, std::optional<handle> known);
     [[nodiscard]] const projection* project_file(const object_view& object);
-    // The TrainJob that controls it, if it is known.
-    [[nodiscard]] const object_record* owner_of(const projection& p) const;
     template <class Work>
     void contain(std::string_view ns, std::string_view name, Work work);
+    void note_mistake(std::string_view ns, std::string_view name);
     void take_in(const object_view& object, bool shown);
     void drop(handle h);
     void tell_removed(const object_record& last);
-    void sweep(std::uint64_t picture);
+    void sweep(std::uint64_t version);
     void complain(const object_view& object);
 
     kind of_;
@@ -61,13 +130,14 @@ class intake {
     text_table& texts_;
     listener& to_;
     base::logger& log_;
-    const object_store* jobs_;
     std::string ns_;
-    train_job_reader train_job_;
-    job_set_reader job_set_;
-    part_reader* parts_ = nullptr;
+    std::vector<std::string_view> child_suffixes_;
+    train_job_parts train_job_;
+    job_set_parts job_set_;
+    parts_pointer parts_;
     projector projector_;
     std::uint64_t malformed_ = 0;
+    bool lost_ = false;
 };
 
 }  // namespace cotrain::watch

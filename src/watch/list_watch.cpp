@@ -7,6 +7,8 @@
 
 namespace cotrain::watch {
 
+using namespace watcher;
+
 namespace {
 
 // A server that ends the initial state early so often in a row is asked for lists instead.
@@ -49,6 +51,7 @@ restart_reason reason_of(const base::error& e) {
     using base::errc;
     if (e.code != errc::status) {
         switch (e.code) {
+            case errc::internal:  // what came was not taken in
             case errc::decode: return restart_reason::garbled;
             case errc::too_large: return restart_reason::too_large;
             case errc::deadline: return restart_reason::stalled;
@@ -67,28 +70,29 @@ restart_reason reason_of(const base::error& e) {
 // --- requests ------------------------------------------------------------------------------------------------------
 
 list_watch::action list_watch::next(moment now, base::random_source& random) {
-    if (state_ == state::listing) return {ask::answer, moment::max()};
-    if (state_ != state::resting) {
-        if (now < silent_until_) return {ask::answer, silent_until_};
-        const base::error e = base::make_error(base::errc::deadline, "nothing came when something had to");
-        state_ == state::streaming ? stream_failed(restart_reason::stalled, e)
-                                   : follow_failed(restart_reason::stalled, e);
-        return {ask::abandon};
-    }
-    if (!rest_chosen_) {
+    if (std::holds_alternative<init_page>(state_)) return {ask::answer, moment::max()};
+    if (const auto* const open = std::get_if<initial_watch>(&state_))
+        return now < open->silent_until ? action{ask::answer, open->silent_until} : stalled();
+    if (const auto* const open = std::get_if<watching>(&state_))
+        return now < open->silent_until ? action{ask::answer, open->silent_until} : stalled();
+    auto& rest = std::get<idle>(state_);
+    if (!rest.until) {
         // Drawn even where it is not waited for, so that quick failures in a row do slow down.
         const auto delay = pace(now).next(random);
-        rest_until_ = now + std::max(rest_short_ ? std::chrono::milliseconds(0) : delay, at_least_);
-        rest_chosen_ = true;
+        rest.until = now + std::max(rest.at_once ? std::chrono::milliseconds(0) : delay, rest.at_least);
     }
-    if (now < rest_until_) return {ask::wait, rest_until_};
+    if (now < *rest.until) return {ask::wait, *rest.until};
     asked_at_ = now;
-    switch (plan_) {
-        case plan::picture: return begin_picture(now);
-        case plan::page: return list_page(false);
-        case plan::resume: return follow(now, random);
-    }
-    return {ask::wait, rest_until_};
+    plan then = std::move(rest.then);
+    if (std::holds_alternative<relist>(then)) return begin_relist(now);
+    if (auto* const page = std::get_if<next_page>(&then)) return list_page(std::move(page->token));
+    return watch_on(now, random);
+}
+
+list_watch::action list_watch::stalled() {
+    const base::error e = base::make_error(base::errc::deadline, "nothing came when something had to");
+    std::visit([&](const auto state) { failed_in(state, restart_reason::stalled, e); }, state_);
+    return {ask::abandon};
 }
 
 base::backoff& list_watch::pace(moment now) {
@@ -101,8 +105,9 @@ base::backoff& list_watch::pace(moment now) {
 }
 
 bool list_watch::rest_until(moment earlier) {
-    if (state_ != state::resting || !rest_chosen_ || rest_until_ <= earlier) return false;
-    rest_until_ = earlier;
+    auto* const rest = std::get_if<idle>(&state_);
+    if (rest == nullptr || !rest->until || *rest->until <= earlier) return false;
+    rest->until = earlier;
     return true;
 }
 
@@ -117,146 +122,131 @@ bool list_watch::ask_rights_again(moment now) {
     return last_reason_ == restart_reason::unauthorized && rest_until(std::max(now, asked_at_ + options_.denied.first));
 }
 
-list_watch::action list_watch::begin_picture(moment now) {
-    token_.clear();
+list_watch::action list_watch::begin_relist(moment now) {
     version_.clear();
     resume_failures_ = 0;
-    if (!streams_) return list_page(true);
-    state_ = state::streaming;
-    began_ = false;
-    picture_until_ = now + options_.initial_max;
-    silent_until_ = now + options_.initial_idle;
+    if (!streams_) return list_page({});
+    state_ = initial_watch{.silent_until = now + options_.initial_idle, .done_until = now + options_.initial_max};
     action a{ask::watch};
-    a.until = silent_until_;
-    a.begins = true;
-    a.initial_events = true;
+    a.until = now + options_.initial_idle;
+    a.init = true;
     a.timeout = options_.watch_timeout;
     return a;
 }
 
-list_watch::action list_watch::list_page(bool begins) {
-    state_ = state::listing;
+list_watch::action list_watch::list_page(std::string token) {
     action a{ask::list};
     a.until = moment::max();
-    a.begins = begins;
-    a.continue_token = token_;
+    a.init = token.empty();
+    a.continue_token = token;
     a.limit = expired_pages_ >= expired_pages_max ? 0 : page_items_;
+    state_ = init_page{std::move(token)};
     return a;
 }
 
-list_watch::action list_watch::follow(moment now, base::random_source& random) {
-    state_ = state::following;
-    progress_ = false;
+list_watch::action list_watch::watch_on(moment now, base::random_source& random) {
     action a{ask::watch};
     a.resource_version = version_;
     a.timeout = std::chrono::seconds(
         static_cast<std::int64_t>(static_cast<double>(options_.watch_timeout.count()) * (1.0 + random.unit())));
-    silent_until_ = now + a.timeout + options_.close_grace;
-    a.until = silent_until_;
+    a.until = now + a.timeout + options_.close_grace;
+    state_ = watching{.silent_until = a.until};
     return a;
 }
 
 // --- answers -------------------------------------------------------------------------------------------------------
 
-list_watch::verdict list_watch::completed(std::string version) {
+void list_watch::done(std::string version) {
     version_ = std::move(version);
     synced_ = true;
     missing_ = false;
-    began_ = false;
     missing_pause_.reset();
     unneeded_.reset();
     stream_failures_ = expired_pages_ = 0;
-    verdict v;
-    v.complete = true;
-    return v;
 }
 
-list_watch::verdict list_watch::page_done(const page_reader::trailer& page) {
-    assert(state_ == state::listing);
-    state_ = state::resting;
+watcher_event list_watch::page_done(const page_trailer& page) {
+    assert(std::holds_alternative<init_page>(state_));
     missing_ = false;
     if (!page.continue_token.empty()) {
-        token_ = page.continue_token;
-        plan_ = plan::page;
-        return {};
+        state_ = idle{.then = next_page{page.continue_token}, .until = moment::min()};
+        return watcher_event::none;
     }
-    token_.clear();
-    plan_ = plan::resume;
-    return completed(page.resource_version);
+    state_ = idle{.then = resume{}, .until = moment::min()};
+    done(page.resource_version);
+    return watcher_event::init_done;
 }
 
 void list_watch::progressed() {
-    progress_ = true;
     resume_failures_ = failures_ = 0;
     retry_.reset();
     denied_.reset();
     costly_.reset();
 }
 
-list_watch::verdict list_watch::event(const event_view& event, moment now) {
-    assert(state_ == state::streaming || state_ == state::following);
-    verdict v;
+list_watch::outcome list_watch::event(const event_view& event, moment now) {
     if (event.type == event_type::error) {
         const status_view said = decode_status(event.object);
         base::error e = base::make_error(base::errc::status, said.message);
         e.http_status = said.code;
         e.reason = said.reason;
         failed(e, now);
-        v.close = true;
-        return v;
+        return {.close = true};
     }
-    const bool initial = state_ == state::streaming;
-    began_ = began_ || initial;
+    auto* const initial = std::get_if<initial_watch>(&state_);
+    assert(initial != nullptr || std::holds_alternative<watching>(state_));
+    if (initial != nullptr) {
+        initial->began = true;
+        initial->silent_until = std::min(now + options_.initial_idle, initial->done_until);
+    }
     std::string scratch;
     std::string version(event.object.resource_version.value(scratch));
-    if (initial) silent_until_ = std::min(now + options_.initial_idle, picture_until_);
+    watcher_event what = watcher_event::none;
     switch (event.type) {
         case event_type::added:
-        case event_type::modified: v.object = verdict::change::upsert; break;
-        case event_type::deleted: v.object = verdict::change::remove; break;
-        case event_type::bookmark:
-            if (!initial || !ends_initial_events(event.object) || version.empty()) break;
-            // The same stream goes on from here; the server closes it at the timeout that was asked for.
-            state_ = state::following;
-            silent_until_ = now + options_.watch_timeout + options_.close_grace;
-            v = completed(std::move(version));
-            progressed();
-            return v;
-        default: return v;
+        case event_type::modified: what = initial != nullptr ? watcher_event::init_apply : watcher_event::apply; break;
+        case event_type::deleted: what = watcher_event::remove; break;
+        case event_type::bookmark: break;
+        default: return {};
     }
     // Initial events come in any order: only from their end on is a version a place in history.
-    if (!initial && !version.empty()) {
-        version_ = std::move(version);
-        progressed();
+    if (initial == nullptr) {
+        if (!version.empty()) {
+            version_ = std::move(version);
+            std::get<watching>(state_).progress = true;
+            progressed();
+        }
+        return {what};
     }
-    return v;
+    const bool ends = event.type == event_type::bookmark && event.object.annotations.initial_events_end.is("true");
+    if (!ends || version.empty()) return {what};
+    // The same stream goes on from here; the server closes it at the timeout that was asked for.
+    state_ = watching{.silent_until = now + options_.watch_timeout + options_.close_grace, .progress = true};
+    done(std::move(version));
+    progressed();
+    return {watcher_event::init_done};
 }
 
 void list_watch::ended(moment) {
-    if (state_ == state::streaming) {
-        stream_failed(restart_reason::ended, base::make_error(base::errc::lost, "the initial state ended early"));
-        return;
-    }
-    assert(state_ == state::following);
+    if (const auto* const initial = std::get_if<initial_watch>(&state_))
+        return failed_in(initial_watch(*initial), restart_reason::ended,
+                         base::make_error(base::errc::lost, "the initial state ended early"));
     // A watch that ends as soon as it begins, and again, is no watch to hurry for.
-    const bool at_once = progress_;
-    restart(restart_reason::ended, plan::resume, {});
-    rest_short_ = at_once;
+    restart(restart_reason::ended, resume{}, nullptr, std::get<watching>(state_).progress);
 }
 
 void list_watch::failed(const base::error& why, moment) {
     const restart_reason reason = reason_of(why);
     missing_ = reason == restart_reason::missing;
-    switch (state_) {
-        case state::listing: return list_failed(reason, why);
-        case state::streaming: return stream_failed(reason, why);
-        case state::following: return follow_failed(reason, why);
-        case state::resting: assert(false && "nothing was under way"); return;
-    }
+    std::visit([&](const auto state) { failed_in(state, reason, why); }, state_);
 }
 
-void list_watch::list_failed(restart_reason why, const base::error& e) {
-    const bool later_page = !token_.empty();
+void list_watch::failed_in(const idle&, restart_reason, const base::error&) {
+    assert(false && "nothing was under way");
+}
+
+void list_watch::failed_in(const init_page& state, restart_reason why, const base::error& e) {
+    const bool later_page = !state.token.empty();
     const bool retry_page = later_page && why != restart_reason::expired && why != restart_reason::missing &&
                             why != restart_reason::refused && why != restart_reason::garbled;
     if (later_page && !retry_page) ++expired_pages_;
@@ -264,54 +254,46 @@ void list_watch::list_failed(restart_reason why, const base::error& e) {
         page_items_ = std::max(1U, page_items_ / page_shrink);
         expired_pages_ = 0;  // one piece would be larger still
     }
-    const bool first = failures_ == 0;
-    restart(why, retry_page ? plan::page : plan::picture, e.message, wish_of(e));
-    rest_short_ = first && why == restart_reason::expired;
+    const bool at_once = failures_ == 0 && why == restart_reason::expired;
+    restart(why, retry_page ? plan(next_page{state.token}) : plan(relist{}), &e, at_once);
 }
 
-void list_watch::stream_failed(restart_reason why, const base::error& e) {
+void list_watch::failed_in(const initial_watch& state, restart_reason why, const base::error& e) {
     // 400 and 422 are how servers refuse sendInitialEvents; old ones ignore it, and the end of the initial events
     // never comes.
     const bool refuses = why == restart_reason::refused;
-    const bool early = why == restart_reason::ended || why == restart_reason::stalled ||
-                       why == restart_reason::garbled || why == restart_reason::too_large;
+    const bool ours = e.code == base::errc::internal;
+    const bool early = !ours && (why == restart_reason::ended || why == restart_reason::stalled ||
+                                 why == restart_reason::garbled || why == restart_reason::too_large);
     if (early) ++stream_failures_;
     if (refuses || why == restart_reason::stalled || stream_failures_ >= stream_failures_max) {
         streams_ = false;
-        restart(restart_reason::unsupported, plan::picture, e.message);
-        rest_short_ = refuses;
-        return;
+        why = restart_reason::unsupported;
     }
-    restart(why, plan::picture, e.message, wish_of(e));
+    restart(why, relist{}, &e, refuses);
+    costly_failure_ = costly_failure_ || state.began;
 }
 
-void list_watch::follow_failed(restart_reason why, const base::error& e) {
-    const bool first = failures_ == 0;
-    plan then = plan::resume;
-    if (why == restart_reason::expired || why == restart_reason::missing || why == restart_reason::refused) {
-        then = plan::picture;
-    } else if (why == restart_reason::server_error || why == restart_reason::garbled ||
-               why == restart_reason::too_large || why == restart_reason::stalled) {
-        if (++resume_failures_ >= resume_failures_max) then = plan::picture;
-    }
-    restart(why, then, e.message, wish_of(e));
-    rest_short_ = first && why == restart_reason::expired;
+void list_watch::failed_in(const watching&, restart_reason why, const base::error& e) {
+    bool from_anew = why == restart_reason::expired || why == restart_reason::missing || why == restart_reason::refused;
+    if (why == restart_reason::server_error || why == restart_reason::garbled || why == restart_reason::too_large ||
+        why == restart_reason::stalled)
+        from_anew = ++resume_failures_ >= resume_failures_max || e.code == base::errc::internal;
+    const bool at_once = failures_ == 0 && why == restart_reason::expired;
+    restart(why, from_anew ? plan(relist{}) : plan(resume{}), &e, at_once);
 }
 
-void list_watch::restart(restart_reason why, plan then, std::string message, std::chrono::milliseconds at_least) {
+void list_watch::restart(restart_reason why, plan then, const base::error* e, bool at_once) {
     ++restarts_[static_cast<unsigned>(why)];
     last_reason_ = why;
-    last_error_ = std::move(message);
-    state_ = state::resting;
-    plan_ = then;
-    rest_chosen_ = false;
-    rest_short_ = false;
+    last_error_ = e == nullptr ? std::string() : e->message;
     ++failures_;
     costly_failure_ = why == restart_reason::garbled || why == restart_reason::too_large ||
-                      why == restart_reason::stalled || why == restart_reason::refused ||
-                      (then == plan::picture && began_);
-    began_ = false;
-    at_least_ = std::min<std::chrono::milliseconds>(at_least, options_.retry_after_max);
+                      why == restart_reason::stalled || why == restart_reason::refused;
+    const auto wish = e == nullptr || why == restart_reason::unsupported ? std::chrono::milliseconds(0) : wish_of(*e);
+    state_ = idle{.then = std::move(then),
+                  .at_once = at_once,
+                  .at_least = std::min<std::chrono::milliseconds>(wish, options_.retry_after_max)};
 }
 
 }  // namespace cotrain::watch

@@ -4,12 +4,14 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "base/backoff.hpp"
 #include "base/error.hpp"
-#include "watch/object_view.hpp"
+#include "watch/decode.hpp"
 
 namespace cotrain::watch {
 
@@ -47,15 +49,60 @@ struct list_watch_options {
     // After what cost the server much: an initial state that broke off, and requests that it will refuse again.
     base::backoff_policy costly{std::chrono::milliseconds(500), std::chrono::milliseconds(30'000), 2.0, 0.5};
     base::backoff_policy missing{std::chrono::milliseconds(500), std::chrono::milliseconds(5'000), 2.0, 0.5};
-    // Of a kind that nobody needs: one that is missing, and one that we may not read and never read.
+    // Of a kind that is not needed: one that is missing, and one that we may not read and never read.
     base::backoff_policy unneeded{std::chrono::milliseconds(500), std::chrono::milliseconds(360'000), 2.0, 1.0 / 3};
     bool needed = true;                // always; else want() says when
     std::chrono::minutes wanted{20};   // so long after each want(): longer than any retry of who wants it
     bool stream_initial_state = true;  // try WatchList (KEP-3157) first
 };
 
-// Never gives up. What is in the store stays until a complete list, or the end of the initial events, shows what is
-// gone. One request at a time; the caller reports how it went before it asks for the next action.
+// What an answer means for the store, in kube-rs' words (Init, InitApply, InitDone, Apply, Delete).
+enum class watcher_event : std::uint8_t {
+    none,
+    init,        // a relist begins: from now on mark what is seen
+    init_apply,  // an object of the relist
+    init_done,   // the relist is complete: remove what was not seen since `init`; the store is in sync
+    apply,
+    remove
+};
+
+// What a list_watch is about, each with what is known then.
+namespace watcher {
+
+// What comes after a pause.
+struct relist {};
+struct next_page {
+    std::string token;
+};
+struct resume {};  // a watch from the last known version on
+using plan = std::variant<relist, next_page, resume>;
+
+// Nothing is under way.
+struct idle {
+    plan then{};
+    bool at_once = false;                   // without the delay that is due
+    std::chrono::milliseconds at_least{0};  // the server's own wish
+    std::optional<moment> until{};          // once the delay is chosen
+};
+// A page of a list is asked for; the first has no token.
+struct init_page {
+    std::string token;
+};
+// A watch sends the initial state (WatchList).
+struct initial_watch {
+    moment silent_until;
+    moment done_until;   // its end has to be there
+    bool began = false;  // something came
+};
+struct watching {
+    moment silent_until;
+    bool progress = false;  // since the watch was opened
+};
+
+}  // namespace watcher
+
+// Never gives up. What is in the store stays until init_done shows what is gone. One request at a time; the caller
+// reports how it went before it asks for the next action.
 class list_watch {
    public:
     enum class ask : std::uint8_t {
@@ -68,19 +115,15 @@ class list_watch {
     struct action {
         ask what = ask::answer;
         moment until{};
-        bool begins = false;              // a new picture starts: from now on mark what is seen
-        bool initial_events = false;      // of a watch: sendInitialEvents
-        std::string resource_version{};   // of a watch; empty with initial events
+        bool init = false;                // watcher_event::init comes first; a watch sends the initial events, too
+        std::string resource_version{};   // of a watch without initial events
         std::string continue_token{};     // of a list
         std::uint32_t limit = 0;          // of a list
         std::chrono::seconds timeout{0};  // of a watch
     };
-    // What an event or a page means for the store.
-    struct verdict {
-        enum class change : std::uint8_t { none, upsert, remove };
-        change object = change::none;
-        bool complete = false;  // sweep what was not seen since the picture began; the store is in sync now
-        bool close = false;     // close the watch and report nothing more of it
+    struct outcome {
+        watcher_event event = watcher_event::none;
+        bool close = false;  // close the watch and report nothing more of it
     };
 
     explicit list_watch(list_watch_options options)
@@ -94,11 +137,11 @@ class list_watch {
           streams_(options.stream_initial_state) {}
 
     [[nodiscard]] action next(moment now, base::random_source& random);
-    // After the page's items went into the store.
-    [[nodiscard]] verdict page_done(const page_reader::trailer& page);
-    [[nodiscard]] verdict event(const event_view& event, moment now);
+    // After the page's items went into the store as init_apply: init_done if it was the last page.
+    [[nodiscard]] watcher_event page_done(const page_trailer& page);
+    [[nodiscard]] outcome event(const event_view& event, moment now);
     void ended(moment now);
-    // Somebody needs objects of this kind: one that is missing or denied is asked for again soon, and at once if it was
+    // Objects of this kind are needed: a kind that is missing or denied is asked for again soon, and at once if it was
     // not just asked for. Call next() again when this says true.
     [[nodiscard]] bool want(moment now);
     // Another kind could be read: rights may have come. The same.
@@ -107,8 +150,8 @@ class list_watch {
     void failed(const base::error& why, moment now);
 
     // A request is under way, as far as was reported.
-    [[nodiscard]] bool under_way() const { return state_ != state::resting; }
-    // Whether the store has shown a whole picture once; it may be behind since.
+    [[nodiscard]] bool under_way() const { return !std::holds_alternative<idle>(state_); }
+    // Whether init_done came once; the store may be behind since.
     [[nodiscard]] bool synced() const { return synced_; }
     // Whether the server said last that it does not know the kind.
     [[nodiscard]] bool missing() const { return missing_; }
@@ -120,43 +163,37 @@ class list_watch {
     [[nodiscard]] const std::string& last_error() const { return last_error_; }
 
    private:
-    enum class state : std::uint8_t { resting, listing, streaming, following };
-    enum class plan : std::uint8_t { picture, page, resume };
+    using idle = watcher::idle;
+    using init_page = watcher::init_page;
+    using initial_watch = watcher::initial_watch;
+    using watching = watcher::watching;
 
-    [[nodiscard]] action begin_picture(moment now);
-    [[nodiscard]] action list_page(bool begins);
-    [[nodiscard]] action follow(moment now, base::random_source& random);
-    [[nodiscard]] verdict completed(std::string version);
-    void restart(restart_reason why, plan then, std::string message, std::chrono::milliseconds at_least = {});
+    [[nodiscard]] action begin_relist(moment now);
+    [[nodiscard]] action list_page(std::string token);
+    [[nodiscard]] action watch_on(moment now, base::random_source& random);
+    [[nodiscard]] action stalled();
+    void done(std::string version);
+    void restart(restart_reason why, watcher::plan then, const base::error* e = nullptr, bool at_once = false);
     void progressed();
     [[nodiscard]] base::backoff& pace(moment now);
     [[nodiscard]] bool rest_until(moment earlier);
-    void list_failed(restart_reason why, const base::error& e);
-    void stream_failed(restart_reason why, const base::error& e);
-    void follow_failed(restart_reason why, const base::error& e);
+    void failed_in(const init_page& state, restart_reason why, const base::error& e);
+    void failed_in(const initial_watch& state, restart_reason why, const base::error& e);
+    void failed_in(const watching& state, restart_reason why, const base::error& e);
+    void failed_in(const idle& state, restart_reason why, const base::error& e);
 
     list_watch_options options_;
     base::backoff retry_, denied_, costly_, missing_pause_, unneeded_;
     unsigned failures_ = 0;  // in a row
     moment asked_at_{};      // when the last request was made
     moment wanted_until_{};
-    state state_ = state::resting;
-    plan plan_ = plan::picture;
-    moment rest_until_{};
-    std::chrono::milliseconds at_least_{0};  // the server's own wish for the coming rest
-    bool rest_chosen_ = true;                // rest_until_ holds
-    bool rest_short_ = false;                // no delay this time
-    bool costly_failure_ = false;            // what comes next is to come late
-    moment silent_until_{};
-    moment picture_until_{};  // the end of the initial events has to be there
+    std::variant<idle, init_page, initial_watch, watching> state_{idle{.until = moment::min()}};
+    bool costly_failure_ = false;  // what comes next is to come late
     std::string version_;
-    std::string token_;
     std::uint32_t page_items_;  // fewer than asked for by the options once a page was too large
     bool streams_;
     bool synced_ = false;
     bool missing_ = false;
-    bool progress_ = false;         // since the watch was opened
-    bool began_ = false;            // of an initial state: something came
     unsigned stream_failures_ = 0;  // initial states that ended early, in a row
     unsigned expired_pages_ = 0;    // in a row
     unsigned resume_failures_ = 0;  // in a row, by the server's doing

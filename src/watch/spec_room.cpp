@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <new>
 #include <utility>
 
 namespace cotrain::watch {
@@ -16,7 +17,10 @@ std::string_view spec_room::namespace_of(text_id key) const {
 }
 
 void spec_room::put(text_id key, std::size_t bytes) {
+    // All that takes memory comes first.
     share& in = shares_.try_emplace(std::string(namespace_of(key)), texts_).first->second;
+    std::set<item, smaller> alone(smaller{&texts_});
+    alone.insert({bytes, key});
     const auto [at, is_new] = known_.try_emplace(key);
     if (is_new) {
         ++left_out_;
@@ -24,7 +28,7 @@ void spec_room::put(text_id key, std::size_t bytes) {
         take(in, {at->second.bytes, key});
     }
     at->second.bytes = bytes;
-    add(in, {bytes, key});
+    add(in, alone.extract(alone.begin()));
     decide(in, key);
 }
 
@@ -57,13 +61,14 @@ std::optional<spec_room::standing> spec_room::about(text_id key) const {
 }
 
 // Kept at first if it is before the first that is left out.
-void spec_room::add(share& to, const item& what) {
-    to.all.insert(what);
+void spec_room::add(share& to, std::set<item, smaller>::node_type node) {
+    const item what = node.value();
+    to.all.insert(std::move(node));
     total_changes(to, to.total + what.bytes);
     if (to.rest != to.all.end() && !smaller{&texts_}(what, *to.rest)) return;
     to.kept += what.bytes;
     bytes_ += what.bytes;
-    known_[what.key].held = true;
+    known_.find(what.key)->second.held = true;
     --left_out_;
 }
 
@@ -73,7 +78,7 @@ void spec_room::take(share& from, const item& what) {
     if (at == from.rest) ++from.rest;
     from.all.erase(at);
     total_changes(from, from.total - what.bytes);
-    known& it = known_[what.key];
+    known& it = known_.find(what.key)->second;
     if (is_kept) {
         from.kept -= what.bytes;
         bytes_ -= what.bytes;
@@ -93,13 +98,19 @@ void spec_room::total_changes(share& of, std::size_t total) {
 void spec_room::decide(share& where, text_id at_hand) {
     const auto fits = std::ranges::find_if(used_, [this](std::size_t bytes) { return bytes <= most_.all_bytes; });
     const auto halved = static_cast<unsigned>(std::min<std::ptrdiff_t>(fits - used_.begin(), halvings - 1));
-    // What goes, goes before anything else comes.
-    if (halved != std::exchange(halved_, halved)) {
-        for (auto& [ns, each] : shares_) settle(each, at_hand);
-    } else {
-        settle(where, at_hand);
+    const bool all = halved != std::exchange(halved_, halved) || unsettled_;
+    unsettled_ = true;
+    try {
+        // What goes, goes before anything else comes.
+        if (all) {
+            for (auto& [ns, each] : shares_) settle(each, at_hand);
+        } else {
+            settle(where, at_hand);
+        }
+        unsettled_ = false;
+        if (std::exchange(more_wanted_, false) && to_.wanted) to_.wanted();
+    } catch (const std::bad_alloc&) {  // the next change goes on
     }
-    if (std::exchange(news_, false) && to_.wanted) to_.wanted();
 }
 
 void spec_room::settle(share& of, text_id at_hand) {
@@ -108,25 +119,28 @@ void spec_room::settle(share& of, text_id at_hand) {
 }
 
 void spec_room::leave_out(share& of) {
-    --of.rest;
-    of.kept -= of.rest->bytes;
-    bytes_ -= of.rest->bytes;
-    if (wanted_.erase(of.rest->key) != 0) return;  // it is left out already
+    const auto last = std::prev(of.rest);
+    known& it = known_.find(last->key)->second;
+    if (it.held && to_.drop) to_.drop(last->key);  // may take memory
+    of.rest = last;
+    of.kept -= last->bytes;
+    bytes_ -= last->bytes;
+    if (wanted_.erase(last->key) != 0) return;  // it is left out already
     ++left_out_;
-    known_[of.rest->key].held = false;
-    if (to_.drop) to_.drop(of.rest->key);
+    it.held = false;
 }
 
 void spec_room::admit(share& to, text_id at_hand) {
-    const item next = *to.rest++;
+    const item next = *to.rest;
+    if (next.key != at_hand) wanted_.insert(next.key);  // takes memory
+    ++to.rest;
     to.kept += next.bytes;
     bytes_ += next.bytes;
     if (next.key == at_hand) {
-        known_[next.key].held = true;
+        known_.find(next.key)->second.held = true;
         --left_out_;
     } else {
-        wanted_.insert(next.key);
-        news_ = true;
+        more_wanted_ = true;
     }
 }
 

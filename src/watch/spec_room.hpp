@@ -24,10 +24,10 @@ struct spec_bounds {
 // Of each namespace the smallest specs are kept, as many as fit into its share; of equal ones the first by name. The
 // share is the namespace's bound, halved until the shares that are in use fit into the bound of all. So what is kept
 // follows from what there is, never from the order in which it came; and who has little keeps all of it, whatever
-// others have.
+// others have. Without memory put() changes nothing, and what a change means for others waits for the next one.
 class spec_room {
    public:
-    // `drop` is told which spec has to go, `wanted` that one which was left out has room now.
+    // `drop` gets the spec that has to go; `wanted` is called when one that was left out has room now.
     struct listener {
         std::function<void(text_id)> drop;
         std::function<void()> wanted;
@@ -39,7 +39,7 @@ class spec_room {
     // An object with its spec, new or as it is now. Its key ("namespace/name") is in use until erase().
     void put(text_id key, std::size_t bytes);
     void erase(text_id key);
-    // Nobody is told anything any more.
+    // Nothing is called any more.
     void close() { to_ = {}; }
 
     // Whether the spec that was put is kept.
@@ -86,7 +86,7 @@ class spec_room {
 
     [[nodiscard]] std::string_view namespace_of(text_id key) const;
     [[nodiscard]] std::size_t share_bytes() const { return most_.namespace_bytes >> halved_; }
-    void add(share& to, const item& what);
+    void add(share& to, std::set<item, smaller>::node_type node);
     void take(share& from, const item& what);
     void total_changes(share& of, std::size_t total);
     // Decides anew: in one namespace, or in all where the share has changed.
@@ -105,7 +105,8 @@ class spec_room {
     unsigned halved_ = 0;
     std::size_t bytes_ = 0;
     std::size_t left_out_ = 0;
-    bool news_ = false;  // something is wanted since `wanted` was told
+    bool unsettled_ = false;    // there was no memory to decide
+    bool more_wanted_ = false;  // something is wanted since `wanted` was told
 };
 
 }  // namespace cotrain::watch

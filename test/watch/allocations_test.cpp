@@ -26,9 +26,9 @@ struct following {
     }
     void take(std::string_view line) {
         if (!decode_event(line, event, at.in.parts())) throw std::logic_error("not decoded");
-        const auto verdict = machine.event(event, now);
-        if (verdict.object == list_watch::verdict::change::upsert) at.in.upsert(event.object);
-        if (verdict.object == list_watch::verdict::change::remove) at.in.remove(event.object);
+        const auto outcome = machine.event(event, now);
+        if (outcome.event == watcher_event::apply) at.in.upsert(event.object);
+        if (outcome.event == watcher_event::remove) at.in.remove(event.object);
     }
 };
 

@@ -1,108 +1,25 @@
-// Skipping, decoding of events, pages and kinds: what is found, and which garbage is refused where.
+// Decoding of events, pages and kinds: what is found, and which garbage is refused where.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "base/random.hpp"
+#include "doc/json.hpp"
 #include "support/watch_samples.hpp"
-#include "watch/kinds.hpp"
-#include "watch/object_view.hpp"
-#include "watch/skip.hpp"
+#include "watch/decode.hpp"
 
 namespace cotrain::watch {
 namespace {
 
 using testing::HasSubstr;
 
-std::vector<skip_level> levels() {
-    std::vector<skip_level> all{skip_level::portable};
-    if (skip_level_best() != skip_level::portable) all.push_back(skip_level::sse2);
-    if (skip_level_best() == skip_level::avx2) all.push_back(skip_level::avx2);
-    return all;
-}
-
-// The same byte by byte, as the definition says. A backslash outside a string, which is no JSON, counts as one inside.
-skip_result plain_skip(const char* p, const char* end, char close) {
-    long depth = 1;
-    long curly = 0;
-    for (; p != end; ++p) {
-        if (*p == '\\' && end - p > 1 && (p[1] == '"' || p[1] == '\\')) {
-            ++p;
-        } else if (*p == '"') {
-            const skip_result s = skip_string(p + 1, end);
-            if (s.fault != skip_fault::none) return {end, skip_fault::unterminated, false};
-            p = s.end - 1;
-        } else if (*p == '{' || *p == '[') {
-            ++depth;
-            curly += *p == '{' ? 1 : 0;
-        } else if (*p == '}' || *p == ']') {
-            if (--depth == 0) {
-                if (*p != close || curly != 0) return {p, skip_fault::mismatched, false};
-                return {p + 1, skip_fault::none, false};
-            }
-            curly -= *p == '}' ? 1 : 0;
-        }
-    }
-    return {end, skip_fault::unterminated, false};
-}
-
-void same_everywhere(const std::string& text) {
-    const char* const end = text.data() + text.size();
-    for (const char close : {'}', ']'}) {
-        const skip_result expected = plain_skip(text.data(), end, close);
-        for (const skip_level level : levels()) {
-            const skip_result got = skip_container_at(level, text.data(), end, close);
-            ASSERT_EQ(got.end - text.data(), expected.end - text.data())
-                << "level " << static_cast<int>(level) << ": " << text;
-            ASSERT_EQ(got.fault, expected.fault) << "level " << static_cast<int>(level) << ": " << text;
-        }
-    }
-}
-
-TEST(skip, all_levels_agree_with_the_definition) {
-    base::random_source random(7);
-    for (int i = 0; i < 20'000; ++i) {
-        constexpr std::string_view letters = R"({}[]{}[]"\\",: ax)";
-        std::string text;
-        for (auto n = random.next() % 300; n > 0; --n) text.push_back(letters[random.next() % letters.size()]);
-        same_everywhere(text);
-    }
-}
-
-TEST(skip, all_levels_agree_on_deep_and_balanced_text) {
-    base::random_source random(8);
-    for (int i = 0; i < 3000; ++i) {
-        std::string text;
-        std::string open = "{";
-        while (!open.empty() && text.size() < 2000) {
-            const auto dice = random.next() % 10;
-            if (dice < 3) {
-                open.push_back(dice == 0 ? '[' : '{');
-                text.push_back(open.back());
-            } else if (dice < 6) {
-                text.push_back(open.back() == '{' ? '}' : ']');
-                open.pop_back();
-            } else {
-                text += std::string(R"("a\")") + std::string(2 * (random.next() % 40), '\\') + R"(}]{")";
-            }
-        }
-        for (; !open.empty(); open.pop_back()) text.push_back(open.back() == '{' ? '}' : ']');
-        const std::string whole = text + "]]}} tail";
-        const skip_result got = skip_container(whole.data(), whole.data() + whole.size(), '}');
-        ASSERT_EQ(got.fault, skip_fault::none) << whole;
-        ASSERT_EQ(got.end - whole.data(), static_cast<long>(text.size())) << whole;
-        same_everywhere(whole);
-    }
-}
-
 TEST(decode_event, finds_what_is_used) {
     const std::string line = test::watch_line("MODIFIED", test::job_set_of({}, "other-uid", "99"));
     event_view e;
-    job_set_reader parts;
+    job_set_parts parts;
     const auto done = decode_event(line, e, &parts);
     ASSERT_TRUE(done) << done.error().message;
-    EXPECT_FALSE(parts.failure());
+    EXPECT_FALSE(parts.failure);
     EXPECT_EQ(e.type, event_type::modified);
     EXPECT_EQ(e.object.kind.raw, "JobSet");
     EXPECT_EQ(e.object.api_version.raw, "jobset.x-k8s.io/v1alpha2");
@@ -131,15 +48,14 @@ TEST(decode_event, reads_train_jobs) {
     job.terminal = "Complete";
     const std::string line = test::watch_line("ADDED", test::running_train_job(job));
     event_view e;
-    train_job_reader parts;
+    train_job_parts parts;
     for (int i = 0; i < 2; ++i) {  // readers are reused
         ASSERT_TRUE(decode_event(line, e, &parts));
-        EXPECT_EQ(parts.runtime_name.raw, "torch-distributed");
-        EXPECT_EQ(parts.runtime_kind.raw, "ClusterTrainingRuntime");
-        EXPECT_EQ(parts.runtime_group.raw, "trainer.kubeflow.org");
-        EXPECT_EQ(parts.managed_by.raw, "trainer.kubeflow.org/trainjob-controller");
-        EXPECT_TRUE(parts.suspend);
-        EXPECT_EQ(parts.ttl_seconds, -1);
+        EXPECT_EQ(parts.spec.runtime.name.raw, "torch-distributed");
+        EXPECT_EQ(parts.spec.runtime.kind.raw, "ClusterTrainingRuntime");
+        EXPECT_EQ(parts.spec.managed_by.raw, "trainer.kubeflow.org/trainjob-controller");
+        EXPECT_TRUE(parts.spec.suspend);
+        EXPECT_EQ(parts.spec.ttl_seconds, -1);
         ASSERT_EQ(parts.status.conditions.size(), 2U);
         EXPECT_EQ(parts.status.conditions[0].type.raw, "Suspended");
         EXPECT_EQ(parts.status.conditions[0].status, truth::yes);
@@ -152,11 +68,11 @@ TEST(decode_event, reads_train_jobs) {
 TEST(decode_event, understands_any_json_that_means_the_same) {
     const std::string line =
         "{ \"object\" : {\n\t\"spec\":{\"suspend\" : true , \"runtimeRef\":null},"
-        R"("\u006detadata":{"name":"a\u0062\n\"","finalizers":["x","y\/z"],"uid":null},"kind":"K"},)"
+        R"("metadata":{"name":"a\u0062\n\"","finalizers":["x","y\/z"],"uid":null},"kind":"K"},)"
         R"("more":[{}, [], 1.5e3, true, null, "}"],"type":"DELETED"})"
         "\n";
     event_view e;
-    train_job_reader parts;
+    train_job_parts parts;
     const auto done = decode_event(line, e, &parts);
     ASSERT_TRUE(done) << done.error().message;
     std::string scratch;
@@ -165,7 +81,7 @@ TEST(decode_event, understands_any_json_that_means_the_same) {
     EXPECT_TRUE(has_text(e.object.finalizers, "y/z"));
     EXPECT_FALSE(has_text(e.object.finalizers, "y"));
     EXPECT_EQ(e.type, event_type::deleted);
-    EXPECT_TRUE(parts.suspend);
+    EXPECT_TRUE(parts.spec.suspend);
 }
 
 TEST(decode_event, knows_the_end_of_the_initial_events) {
@@ -174,9 +90,9 @@ TEST(decode_event, knows_the_end_of_the_initial_events) {
                              R"("resourceVersion":"12","annotations":{"k8s.io/initial-events-end":"true"}}}})",
                              e));
     EXPECT_EQ(e.type, event_type::bookmark);
-    EXPECT_TRUE(ends_initial_events(e.object));
+    EXPECT_TRUE(e.object.annotations.initial_events_end.is("true"));
     ASSERT_TRUE(decode_event(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"12"}}})", e));
-    EXPECT_FALSE(ends_initial_events(e.object));
+    EXPECT_FALSE(e.object.annotations.initial_events_end.is("true"));
 }
 
 TEST(decode_event, reads_errors) {
@@ -197,25 +113,33 @@ struct bad_line {
 
 TEST(decode_event, refuses_garbage_and_says_where) {
     const bad_line cases[] = {
-        {"", "expected an object at byte 0"},
-        {"x", "expected an object at byte 0"},
-        {"null", "no type or no object"},
+        {"", "at byte 0"},
+        {"x", "at byte 0"},
+        {"null", "at byte 0"},
         {"{}", "no type or no object"},
         {R"({"type":"ADDED"})", "no type or no object"},
         {R"({"object":{}})", "no type or no object"},
-        {R"({"type":"ADDED","object":{})", "comma or the end of the object at byte 27"},
-        {R"({"type":"ADDED","object":{}}x)", "expected the end of the text at byte 28"},
-        {R"({"type":"ADDED","object":{"metadata":{"name":5}}})", "expected a string at byte 45"},
-        {R"({"type":"ADDED","object":{"metadata":{"name":"x}}})", "expected the end of a string"},
-        {R"({"type":"ADDED","object":{"spec":{"a":[}}}})", "expected matching brackets at byte 40"},
-        {R"({"type":"ADDED","object":{"spec":{"a":[}]}})", "expected"},
-        {R"({"type":"ADDED","object":{"spec":{"a":[1,2}})", "expected"},
-        {R"({"type":"ADDED",,"object":{}})", "expected a member's name at byte 16"},
-        {R"({"type":"ADDED","object":{"kind":"a",}})", "expected a member's name at byte 37"},
-        {R"({"type" "ADDED","object":{}})", "expected a colon at byte 8"},
-        {R"({"type":"ADDED","object":{"code":nul}})", "expected a value at byte 33"},
-        {R"({"type":"ADDED","object":{"metadata":{"generation":1.5}}})", "expected an integer at byte 51"},
-        {R"({"type":"ADDED","object":{"metadata":{"generation":99999999999999999999}}})", "expected an integer"},
+        {R"({"type":"ADDED","object":null})", "no type or no object"},
+        {R"({"type":"ADDED","object":{})", "at byte 27"},
+        {R"({"type":"ADDED","object":{}}x)", "at byte 28"},
+        {R"({"type":"ADDED","object":{"metadata":{"name":5}}})", "at byte 45: expected quote"},
+        {R"({"type":"ADDED","object":{"metadata":{"name":"x}}})", "at byte"},
+        {R"({"type":"ADDED","object":{"spec":{"a":[}}}})", "at byte 39"},
+        {R"({"type":"ADDED","object":{"spec":{"a":[}]}})", "at byte 39"},
+        {R"({"type":"ADDED","object":{"spec":{"a":[1,2}})", "at byte 42"},
+        {R"({"type":"ADDED","object":{"spec":{"a":tru}}})", "at byte"},
+        {R"({"type":"ADDED","object":{"more":{"a":01x}}})", "at byte"},
+        {R"({"type":"ADDED","object":{"more":"\q"}})", "at byte"},
+        {"{\"type\":\"ADDED\",\"object\":{\"more\":\"a\tb\"}}", "at byte"},
+        {"{\"type\":\"ADDED\",\"object\":{\"more\":\"\xff\"}}", "at byte"},
+        {"{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"\xc3(\"}}}", "at byte"},
+        {R"({"type":"ADDED",,"object":{}})", "at byte 16: expected quote"},
+        {R"({"type":"ADDED","object":{"kind":"a",}})", "at byte 37: expected quote"},
+        {R"({"type" "ADDED","object":{}})", "at byte 8: expected colon"},
+        {R"({"type":"ADDED","object":{"code":nul}})", "at byte"},
+        {R"({"type":"ADDED","object":{"metadata":{"generation":1.5}}})", "at byte"},
+        {R"({"type":"ADDED","object":{"metadata":{"generation":99999999999999999999}}})", "at byte"},
+        {R"({"type":"ADDED","object":{"metadata":{"ownerReferences":[{},]}}})", "at byte"},
     };
     for (const bad_line& c : cases) {
         event_view e;
@@ -232,7 +156,7 @@ TEST(decode_event, refuses_every_prefix) {
     for (std::size_t n = 0; n < line.size(); ++n) {
         const std::string part = line.substr(0, n);
         event_view e;
-        train_job_reader parts;
+        train_job_parts parts;
         ASSERT_FALSE(decode_event(part, e, &parts)) << n;
     }
 }
@@ -240,17 +164,17 @@ TEST(decode_event, refuses_every_prefix) {
 // An older CRD let these in: the object is known, its part is reported, nobody else suffers.
 TEST(decode_event, keeps_an_object_whose_spec_is_not_what_it_should_be) {
     event_view e;
-    train_job_reader parts;
+    train_job_parts parts;
     ASSERT_TRUE(decode_event(R"({"type":"ADDED","object":{"metadata":{"name":"odd"},"spec":{"suspend":"yes","x":1},)"
                              R"("status":{"jobsStatus":[{"name":"n","active":2}]}}})",
                              e, &parts));
-    ASSERT_TRUE(parts.failure());
-    EXPECT_THAT(parts.failure()->message, HasSubstr("spec: expected true or false at byte"));
+    ASSERT_TRUE(parts.failure);
+    EXPECT_THAT(parts.failure->message, HasSubstr("spec: unexpected JSON at byte 74: expected true or false"));
     EXPECT_EQ(e.object.name.raw, "odd");
     EXPECT_EQ(e.object.spec, R"({"suspend":"yes","x":1})");
     EXPECT_EQ(parts.status.jobs.size(), 1U);
     ASSERT_TRUE(decode_event(test::watch_line("ADDED", test::new_train_job({})), e, &parts));
-    EXPECT_FALSE(parts.failure());
+    EXPECT_FALSE(parts.failure);
 }
 
 TEST(decode_event, bounds_lists) {
@@ -258,30 +182,81 @@ TEST(decode_event, bounds_lists) {
     for (int i = 0; i < 100; ++i) conditions += R"({"type":"T","status":"True"},)";
     conditions.pop_back();
     event_view e;
-    train_job_reader parts;
+    train_job_parts parts;
     ASSERT_TRUE(
         decode_event(test::watch_line("ADDED", R"({"status":{"conditions":[)" + conditions + "]}}"), e, &parts));
-    EXPECT_TRUE(parts.failure());
+    EXPECT_TRUE(parts.failure);
     EXPECT_LE(parts.status.conditions.size(), conditions_max);
 }
 
-TEST(page_reader, goes_through_items_in_any_order_of_members) {
+// Tenants may nest what they write: it costs their object at most, never the watch.
+TEST(decode_event, stands_any_depth) {
+    constexpr std::size_t levels = 100'000;
+    const auto nested = [](std::string_view open, std::string_view close) {
+        std::string text;
+        for (std::size_t i = 0; i < levels; ++i) text.append(open);
+        text.append("1");
+        for (std::size_t i = 0; i < levels; ++i) text.append(close);
+        return text;
+    };
+    const std::string deep = nested(R"({"f:a":)", "}");
+    event_view e;
+    train_job_parts parts;
+    const auto line = [](const std::string& object) { return test::watch_line("ADDED", object); };
+    const std::string fields = line(R"({"metadata":{"managedFields":[{"fieldsV1":)" + deep + R"(}],"name":"x"}})");
+    ASSERT_TRUE(decode_event(fields, e));
+    EXPECT_EQ(e.object.name.raw, "x");
+    for (const std::string& spec : {deep, nested("[", "]")}) {
+        const std::string text = line(R"({"spec":)" + spec + R"(,"metadata":{"name":"y"}})");
+        const auto done = decode_event(text, e, &parts);
+        ASSERT_TRUE(done) << done.error().message;
+        ASSERT_TRUE(parts.failure);
+        EXPECT_EQ(e.object.spec.size(), spec.size());
+        EXPECT_EQ(e.object.name.raw, "y");
+        ASSERT_TRUE(decode_event(text, e));
+        EXPECT_EQ(e.object.spec.size(), spec.size());
+    }
+    EXPECT_FALSE(decode_event(line(R"({"more":)" + deep + "}"), e));
+}
+
+TEST(decode_event, takes_the_last_of_what_is_there_twice) {
+    const std::string_view line =
+        R"({"type":"ADDED","object":{"metadata":{"uid":"gone"},"spec":{"suspend":true}},"type":"MODIFIED",)"
+        R"("object":{"metadata":{"name":"a","name":"b"},"status":{"conditions":[{"type":"x","reason":"r"}],)"
+        R"("conditions":[{"type":"y"}]}}})";
+    event_view e;
+    train_job_parts parts;
+    ASSERT_TRUE(decode_event(line, e, &parts));
+    EXPECT_EQ(e.type, event_type::modified);
+    EXPECT_EQ(e.object.name.raw, "b");
+    EXPECT_TRUE(e.object.uid.empty());
+    EXPECT_FALSE(parts.spec.suspend);
+    ASSERT_EQ(parts.status.conditions.size(), 1U);
+    EXPECT_EQ(parts.status.conditions[0].type.raw, "y");
+    EXPECT_TRUE(parts.status.conditions[0].reason.empty());
+}
+
+// Member names as the API server writes them, and no others.
+TEST(decode_event, knows_no_names_with_escapes) {
+    event_view e;
+    ASSERT_TRUE(decode_event(R"({"type":"ADDED","object":{"\u006detadata":{"name":"x"}}})", e));
+    EXPECT_TRUE(e.object.name.empty());
+}
+
+TEST(decode_page, goes_through_items_in_any_order_of_members) {
     const std::string item = test::new_train_job({});
     const std::string meta = R"("metadata":{"resourceVersion":"77","continue":"tok\/en","remainingItemCount":3})";
     for (const std::string& page :
          {"{\"items\":[" + item + "," + item + "]," + meta + "}",
           "{" + meta + ",\"kind\":\"TrainJobList\",\"items\":[ " + item + " , " + item + "]}"}) {
-        page_reader reader(page);
-        object_view o;
-        train_job_reader parts;
+        train_job_parts parts;
         int count = 0;
-        while (reader.next(o, &parts)) {
+        const auto end = decode_page(page, &parts, [&](const object_view& o) {
             ++count;
             EXPECT_EQ(o.name.raw, "torch-000123");
-            EXPECT_EQ(parts.runtime_name.raw, "torch-distributed");
-        }
+            EXPECT_EQ(parts.spec.runtime.name.raw, "torch-distributed");
+        });
         EXPECT_EQ(count, 2);
-        const auto end = reader.finish();
         ASSERT_TRUE(end) << end.error().message;
         EXPECT_EQ(end->resource_version, "77");
         EXPECT_EQ(end->continue_token, "tok/en");
@@ -289,24 +264,18 @@ TEST(page_reader, goes_through_items_in_any_order_of_members) {
     }
 }
 
-TEST(page_reader, refuses_what_is_no_page) {
-    for (const char* text : {"", "{}", "[]", R"({"items":[]})", R"({"items":[],"metadata":{}})",
-                             R"({"items":[5],"metadata":{"resourceVersion":"1"}})",
-                             R"({"items":[{},],"metadata":{"resourceVersion":"1"}})",
-                             R"({"items":[{}{}],"metadata":{"resourceVersion":"1"}})",
-                             R"({"items":[{},"metadata":{"resourceVersion":"1"}})",
-                             R"({"items":[],"metadata":{"resourceVersion":"1"}})"
-                             "x"}) {
-        page_reader reader(text);
-        object_view o;
-        while (reader.next(o)) {
-        }
-        EXPECT_FALSE(reader.finish()) << text;
-    }
-    page_reader empty(R"({"items":null,"metadata":{"resourceVersion":"1"}})");
-    object_view o;
-    EXPECT_FALSE(empty.next(o));
-    EXPECT_TRUE(empty.finish());
+TEST(decode_page, refuses_what_is_no_page) {
+    const auto ignored = [](const object_view&) {};
+    for (const char* text :
+         {"", "{}", "[]", R"({"items":[]})", R"({"items":[],"metadata":{}})", R"({"metadata":{"resourceVersion":"1"}})",
+          R"({"items":[5],"metadata":{"resourceVersion":"1"}})",
+          R"({"items":[{},],"metadata":{"resourceVersion":"1"}})",
+          R"({"items":[{}{}],"metadata":{"resourceVersion":"1"}})",
+          R"({"items":[{},"metadata":{"resourceVersion":"1"}})",
+          R"({"items":[],"metadata":{"resourceVersion":"1"}})"
+          "x"})
+        EXPECT_FALSE(decode_page(text, {}, ignored)) << text;
+    EXPECT_TRUE(decode_page(R"({"items":null,"metadata":{"resourceVersion":"1"}})", {}, ignored));
 }
 
 TEST(decode_runtime_classes, finds_each_once) {

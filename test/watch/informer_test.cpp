@@ -63,7 +63,7 @@ TEST(informer, finds_what_was_deleted_while_its_place_in_history_was_lost) {
                          bookmark(5, true),
                          R"({"type":"ERROR","object":{"kind":"Status","reason":"Expired","code":410,"message":"x"}})"},
                         end::held),
-                // The next picture breaks off: nothing may be taken for deleted yet.
+                // The next relist breaks off: nothing may be taken for deleted yet.
                 {200, {line("ADDED", object("c", 3)) + "\n", R"({"type":"ADD)"}, end::clean},
                 streams({line("ADDED", object("c", 3, "other")), line("ADDED", object("a", 8)), bookmark(9, true)},
                         end::held)});
@@ -135,7 +135,7 @@ TEST(informer, keeps_what_came_to_be_while_a_list_was_under_way) {
     });
 }
 
-TEST(informer, begins_a_picture_anew_when_its_first_list_fails) {
+TEST(informer, begins_a_relist_anew_when_its_first_list_fails) {
     scripted s(kind::limit_range,
                {refuse(422, "Invalid"), refuse(503, "Unavailable"), answer(200, page(30, {object("a", 1)}))});
     s.meanwhile = [&s] { take_in_besides(s, "gone-again", 20); };
@@ -237,6 +237,7 @@ TEST(informer, asks_for_no_more_than_metadata_of_config_maps) {
         kind::config_map,
         {streams({line("ADDED", object("token", 1)), line("ADDED", object("j-mpi-ssh-auth", 2)), bookmark(5, true)},
                  end::held)});
+    s.options.child_suffixes = {"-mpi-ssh-auth"};
     s.run([](scripted& t, informer& watcher) -> awaitable<void> {
         EXPECT_TRUE(co_await watcher.synced());
         EXPECT_THAT(t.api.seen.at(0).header("accept"), HasSubstr("as=PartialObjectMetadata;"));

@@ -1,5 +1,5 @@
-// Informers together: when they are ready, what is missing, and what a finished job lets go of.
-#include "watch/informers.hpp"
+// Informers together: when they are ready, and what is missing.
+#include "watch/informer.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -93,7 +93,7 @@ TEST(informers, of_namespaces_watch_each_of_them_and_do_without_what_belongs_to_
         t.let_end.notify();
         co_await t.listener.until("LimitRange a/one removed");
         EXPECT_TRUE(all.store(kind::limit_range).find("a", "two"));
-        EXPECT_TRUE(all.store(kind::limit_range).find("b", "one")) << "another namespace's picture says nothing of it";
+        EXPECT_TRUE(all.store(kind::limit_range).find("b", "one")) << "another namespace's relist says nothing of it";
         EXPECT_TRUE(all.is_ready());
     });
 }
@@ -111,104 +111,6 @@ TEST(informers, of_namespaces_wait_for_all_of_them) {
     });
 }
 
-TEST(informers, let_go_of_the_job_set_of_a_job_that_has_its_last_counts) {
-    together here;
-    test::sample_job job;
-    const std::string running = test::running_train_job(job);
-    job.terminal = "Complete";
-    job.active = 0;
-    job.succeeded = 4;
-    const std::string set = test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "90000");
-    job.resource_version = "90001";
-    here.scripts["trainjobs"] = {streams({line("ADDED", running), bookmark(81'234, true)}, step::end::clean),
-                                 streams({line("MODIFIED", test::running_train_job(job))}, step::end::held)};
-    here.scripts["jobsets"] = {streams({line("ADDED", set), bookmark(90'000, true)}, step::end::held)};
-    here.run([](together& t, informers& all) -> awaitable<void> {
-        EXPECT_TRUE(co_await all.ready());
-        const auto at = all.store(kind::job_set).find("team-a", "torch-000123");
-        EXPECT_TRUE(at);
-        if (!at) co_return;
-        EXPECT_NE(all.store(kind::job_set).body(*at), nullptr);
-        t.let_end.notify();
-        co_await t.listener.until("TrainJob team-a/torch-000123 changed status");
-        EXPECT_EQ(all.store(kind::job_set).size(), 0U);
-        EXPECT_GT(all.memory_bytes(), 0U);
-    });
-}
-
-TEST(informers, let_go_of_job_sets_that_came_before_their_finished_jobs) {
-    together here;
-    test::sample_job job;
-    job.terminal = "Failed";
-    job.active = 0;
-    here.scripts["trainjobs"] = {
-        streams({line("ADDED", test::running_train_job(job)), bookmark(81'234, true)}, step::end::held)};
-    here.scripts["jobsets"] = {streams(
-        {line("ADDED", test::job_set_of(job, "0a1b2c3d-0000-4000-8000-000000000001", "90000")), bookmark(90'000, true)},
-        step::end::held)};
-    here.run([](together&, informers& all) -> awaitable<void> {
-        EXPECT_TRUE(co_await all.ready());
-        const auto at = all.store(kind::job_set).find("team-a", "torch-000123");
-        EXPECT_TRUE(at && all.store(kind::job_set).body(*at) == nullptr);
-    });
-}
-
-std::string snapshot_of(const test::sample_job& job, std::string_view uid) {
-    return R"({"metadata":{"name":")" + job.name + R"(-runtime-snapshot","namespace":")" + job.ns +
-           R"(","uid":"0a1b2c3d-0000-4000-8000-000000000002","resourceVersion":"90002","ownerReferences":[)"
-           R"({"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":")" +
-           job.name + R"(","uid":")" + std::string(uid) + R"(","controller":true}]}})";
-}
-
-TEST(informers, keep_no_files_of_complete_jobs_but_those_that_belong_to_others) {
-    together here;
-    test::sample_job job;
-    job.terminal = "Complete";
-    job.active = 0;
-    test::sample_job failed = job;
-    failed.name = "failed";
-    failed.uid = "0a1b2c3d-0000-4000-8000-0000000000f0";
-    failed.terminal = "Failed";
-    test::sample_job again = job;
-    again.name = "again";
-    again.uid = "0a1b2c3d-0000-4000-8000-0000000000a0";
-    here.scripts["trainjobs"] = {
-        streams({line("ADDED", test::running_train_job(job)), line("ADDED", test::running_train_job(failed)),
-                 line("ADDED", test::running_train_job(again)), bookmark(81'234, true)},
-                step::end::held)};
-    here.scripts["configmaps"] = {
-        streams({line("ADDED", snapshot_of(job, job.uid)), line("ADDED", snapshot_of(failed, failed.uid)),
-                 line("ADDED", snapshot_of(again, "0a1b2c3d-0000-4000-8000-0000000000ff")), bookmark(90'000, true)},
-                step::end::held)};
-    here.run([](together&, informers& all) -> awaitable<void> {
-        EXPECT_TRUE(co_await all.ready());
-        const auto& maps = all.store(kind::config_map);
-        EXPECT_FALSE(maps.find("team-a", "torch-000123-runtime-snapshot"));
-        EXPECT_TRUE(maps.find("team-a", "failed-runtime-snapshot")) << "its Failed may be taken back";
-        EXPECT_TRUE(maps.find("team-a", "again-runtime-snapshot")) << "it is of a namesake that is gone";
-    });
-}
-
-TEST(informers, let_go_of_the_files_of_a_job_that_completes) {
-    together here;
-    test::sample_job job;
-    const std::string running = test::running_train_job(job);
-    job.terminal = "Complete";
-    job.active = 0;
-    job.resource_version = "90001";
-    here.scripts["trainjobs"] = {streams({line("ADDED", running), bookmark(81'234, true)}, step::end::clean),
-                                 streams({line("MODIFIED", test::running_train_job(job))}, step::end::held)};
-    here.scripts["configmaps"] = {
-        streams({line("ADDED", snapshot_of(job, job.uid)), bookmark(90'000, true)}, step::end::held)};
-    here.run([](together& t, informers& all) -> awaitable<void> {
-        EXPECT_TRUE(co_await all.ready());
-        EXPECT_EQ(all.store(kind::config_map).size(), 1U);
-        t.let_end.notify();
-        co_await t.listener.until("TrainJob team-a/torch-000123 changed status");
-        EXPECT_EQ(all.store(kind::config_map).size(), 0U);
-    });
-}
-
 std::string runtime_in(std::string_view ns, std::string_view name, int version, std::size_t bytes) {
     return R"({"metadata":{"name":")" + std::string(name) + R"(","namespace":")" + std::string(ns) + R"(","uid":"u-)" +
            std::string(ns) + std::string(name) + R"(","resourceVersion":")" + std::to_string(version) +
@@ -218,7 +120,7 @@ std::string runtime_in(std::string_view ns, std::string_view name, int version, 
 // What was left out for want of room is asked for by name when there is room, and again when that fails.
 TEST(informers, read_runtimes_that_were_left_out_when_there_is_room) {
     together here;
-    here.options.runtimes.of_namespaces = {.namespace_bytes = 1000, .all_bytes = 4000};
+    here.options.kept.of_namespaces = {.namespace_bytes = 1000, .all_bytes = 4000};
     here.options.refill_pause = std::chrono::milliseconds(1);
     const std::string large = runtime_in("a", "large", 3, 700);
     here.scripts["trainingruntimes"] = {
@@ -240,7 +142,7 @@ TEST(informers, read_runtimes_that_were_left_out_when_there_is_room) {
 
 TEST(informers, do_not_bring_back_a_runtime_that_went_while_it_was_read) {
     together here;
-    here.options.runtimes.of_namespaces = {.namespace_bytes = 1000, .all_bytes = 4000};
+    here.options.kept.of_namespaces = {.namespace_bytes = 1000, .all_bytes = 4000};
     here.run([](together&, informers& all) -> awaitable<void> {
         EXPECT_TRUE(co_await all.ready());
         EXPECT_TRUE(all.all_of(kind::training_runtime).front()->take_again(runtime_in("a", "gone", 3, 700)));

@@ -12,7 +12,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ask = list_watch::ask;
-using change = list_watch::verdict::change;
+using happens = watcher_event;
 
 base::error status(int code, std::string reason = {}, std::optional<std::chrono::milliseconds> after = {}) {
     base::error e = base::make_error(base::errc::status, "refused");
@@ -59,7 +59,7 @@ struct machine {
         }
         return a;
     }
-    list_watch::verdict line(std::string text) {
+    list_watch::outcome line(std::string text) {
         event_view e;
         EXPECT_TRUE(decode_event(text, e)) << text;
         return m->event(e, now);
@@ -78,19 +78,18 @@ TEST(list_watch, streams_the_initial_state_and_goes_on_in_the_same_stream) {
     machine t;
     const auto a = t.next();
     ASSERT_EQ(a.what, ask::watch);
-    EXPECT_TRUE(a.begins);
-    EXPECT_TRUE(a.initial_events);
+    EXPECT_TRUE(a.init);
     EXPECT_EQ(a.resource_version, "");
-    EXPECT_EQ(t.line(object_line("ADDED", "a", 50)).object, change::upsert);
+    EXPECT_EQ(t.line(object_line("ADDED", "a", 50)).event, happens::init_apply);
     EXPECT_EQ(t.m->resource_version(), "");  // initial events come in any order
-    EXPECT_FALSE(t.line(bookmark_line(60, false)).complete);
+    EXPECT_EQ(t.line(bookmark_line(60, false)).event, happens::none);
     EXPECT_FALSE(t.m->synced());
-    EXPECT_TRUE(t.line(bookmark_line(100, true)).complete);
+    EXPECT_EQ(t.line(bookmark_line(100, true)).event, happens::init_done);
     EXPECT_TRUE(t.m->synced());
     EXPECT_EQ(t.m->resource_version(), "100");
-    EXPECT_EQ(t.line(object_line("DELETED", "a", 101)).object, change::remove);
+    EXPECT_EQ(t.line(object_line("DELETED", "a", 101)).event, happens::remove);
     EXPECT_EQ(t.m->resource_version(), "101");
-    EXPECT_EQ(t.line(bookmark_line(180, false)).object, change::none);
+    EXPECT_EQ(t.line(bookmark_line(180, false)).event, happens::none);
     EXPECT_EQ(t.m->resource_version(), "180");
     EXPECT_EQ(t.next().what, ask::answer);
 }
@@ -101,8 +100,7 @@ TEST(list_watch, begins_anew_when_the_initial_state_breaks_off) {
     t.line(object_line("ADDED", "a", 50));
     t.m->failed(broken(), t.now);
     const auto a = t.after_rest();
-    EXPECT_TRUE(a.begins);
-    EXPECT_TRUE(a.initial_events);
+    EXPECT_TRUE(a.init);
     EXPECT_EQ(t.m->restarts(restart_reason::connection), 1U);
 }
 
@@ -114,7 +112,7 @@ TEST(list_watch, resumes_a_watch_that_ended_where_it_was) {
     const auto a = t.next();  // at once: there was progress
     ASSERT_EQ(a.what, ask::watch);
     EXPECT_EQ(a.resource_version, "120");
-    EXPECT_FALSE(a.begins);
+    EXPECT_FALSE(a.init);
     EXPECT_GE(a.timeout, 290s);
     EXPECT_LT(a.timeout, 580s);
     // Nothing came: not so quick any more.
@@ -128,7 +126,7 @@ TEST(list_watch, resumes_a_watch_that_ended_where_it_was) {
     EXPECT_EQ(t.m->restarts(restart_reason::ended), 13U);
 }
 
-TEST(list_watch, takes_a_new_picture_on_410_wherever_it_shows) {
+TEST(list_watch, takes_a_new_relist_on_410_wherever_it_shows) {
     for (const bool in_stream : {false, true}) {
         machine t;
         t.sync();
@@ -139,7 +137,7 @@ TEST(list_watch, takes_a_new_picture_on_410_wherever_it_shows) {
         }
         const auto a = t.next();
         ASSERT_EQ(a.what, ask::watch) << in_stream;
-        EXPECT_TRUE(a.begins);
+        EXPECT_TRUE(a.init);
         EXPECT_TRUE(t.m->synced());
         EXPECT_EQ(t.m->restarts(restart_reason::expired), 1U);
     }
@@ -152,7 +150,7 @@ TEST(list_watch, waits_while_the_server_fills_its_storage) {
     const auto a = t.next();
     ASSERT_EQ(a.what, ask::wait);
     EXPECT_GE(a.until, t.now + 3s);
-    EXPECT_TRUE(t.after_rest().initial_events);
+    EXPECT_TRUE(t.after_rest().init);
     EXPECT_EQ(t.m->restarts(restart_reason::throttled), 1U);
     t.m->failed(status(429, "TooManyRequests", 24h), t.now);
     EXPECT_LE(t.next().until, t.now + 60s);
@@ -164,14 +162,14 @@ TEST(list_watch, remembers_a_server_that_refuses_to_stream) {
     t.m->failed(status(422, "Invalid"), t.now);
     auto a = t.next();
     ASSERT_EQ(a.what, ask::list);
-    EXPECT_TRUE(a.begins);
+    EXPECT_TRUE(a.init);
     EXPECT_EQ(a.limit, 500U);
-    EXPECT_FALSE(t.m->page_done({"70", "more", 3}).complete);
+    EXPECT_EQ(t.m->page_done({"70", "more", 3}), happens::none);
     a = t.next();
     ASSERT_EQ(a.what, ask::list);
     EXPECT_EQ(a.continue_token, "more");
-    EXPECT_FALSE(a.begins);
-    EXPECT_TRUE(t.m->page_done({"70", "", 0}).complete);
+    EXPECT_FALSE(a.init);
+    EXPECT_EQ(t.m->page_done({"70", "", 0}), happens::init_done);
     a = t.next();
     ASSERT_EQ(a.what, ask::watch);
     EXPECT_EQ(a.resource_version, "70");
@@ -196,26 +194,26 @@ TEST(list_watch, starts_the_list_again_when_its_pages_expire_and_at_last_asks_fo
     machine t(false);
     for (int i = 0; i < 2; ++i) {
         EXPECT_EQ(t.after_rest().limit, 500U);
-        EXPECT_FALSE(t.m->page_done({"70", "more", 3}).complete);
+        EXPECT_EQ(t.m->page_done({"70", "more", 3}), happens::none);
         EXPECT_EQ(t.next().continue_token, "more");
         t.m->failed(status(410, "Expired"), t.now);
     }
     const auto a = t.after_rest();
     EXPECT_EQ(a.limit, 0U);
     EXPECT_EQ(a.continue_token, "");
-    EXPECT_TRUE(a.begins);
-    EXPECT_TRUE(t.m->page_done({"80", "", 0}).complete);
+    EXPECT_TRUE(a.init);
+    EXPECT_EQ(t.m->page_done({"80", "", 0}), happens::init_done);
 }
 
 TEST(list_watch, asks_for_the_same_page_again_when_the_connection_broke) {
     machine t(false);
     EXPECT_EQ(t.next().what, ask::list);
-    EXPECT_FALSE(t.m->page_done({"70", "more", 3}).complete);
+    EXPECT_EQ(t.m->page_done({"70", "more", 3}), happens::none);
     EXPECT_EQ(t.next().continue_token, "more");
     t.m->failed(broken(), t.now);
     const auto a = t.after_rest();
     EXPECT_EQ(a.continue_token, "more");
-    EXPECT_FALSE(a.begins);
+    EXPECT_FALSE(a.init);
 }
 
 TEST(list_watch, resumes_after_garbage_but_not_for_ever) {
@@ -229,7 +227,7 @@ TEST(list_watch, resumes_after_garbage_but_not_for_ever) {
             EXPECT_EQ(a.resource_version, "100");
         }
         t.m->failed(base::make_error(code, "no event"), t.now);
-        EXPECT_TRUE(t.after_rest().begins);
+        EXPECT_TRUE(t.after_rest().init);
     }
 }
 
@@ -260,13 +258,13 @@ TEST(list_watch, waits_for_a_kind_that_does_not_exist) {
 
 // --- a simulated server --------------------------------------------------------------------------------------------
 
-using picture = std::map<std::string, int>;  // name → resourceVersion
+using objects = std::map<std::string, int>;  // name → resourceVersion
 
 struct server {
     enum class mode { streams, refuses, ignores } how = mode::streams;
     int version = 1;
     int compacted = 0;  // history up to here is gone
-    std::map<int, picture> past{{1, {}}};
+    std::map<int, objects> past{{1, {}}};
     struct entry {
         int version;
         std::string type;
@@ -274,9 +272,9 @@ struct server {
     };
     std::vector<entry> log;
 
-    const picture& now() const { return past.at(version); }
+    const objects& now() const { return past.at(version); }
     void mutate(base::random_source& random) {
-        picture next = now();
+        objects next = now();
         const std::string name(1, static_cast<char>('a' + random.next() % 20));
         ++version;
         if (next.contains(name) && random.next() % 2 == 0) {
@@ -304,26 +302,26 @@ struct client {
         bool seen = false;
     };
 
-    void apply(change what, const event_view& e) {
-        if (what == change::none) return;
+    void apply(happens what, const event_view& e) {
+        if (what == happens::none || what == happens::init_done) return;
         std::string scratch;
         const std::string name(e.object.name.value(scratch));
         const int version = std::stoi(std::string(e.object.resource_version.raw));
-        if (what == change::remove) {
+        if (what == happens::remove) {
             store.erase(name);
-        } else if (what == change::upsert) {
+        } else {
             store[name].version = std::max(store[name].version, version);
             store[name].seen = true;
         }
     }
     void complete() {
         std::erase_if(store, [](const auto& item) { return !item.second.seen; });
-        const picture& expected = remote.past.at(std::stoi(m.resource_version()));
+        const objects& expected = remote.past.at(std::stoi(m.resource_version()));
         ASSERT_EQ(shown(), expected);
-        ++pictures;
+        ++relists;
     }
-    picture shown() const {
-        picture p;
+    objects shown() const {
+        objects p;
         for (const auto& [name, k] : store) p[name] = k.version;
         return p;
     }
@@ -338,8 +336,8 @@ struct client {
             if (at < remote.compacted) return m.failed(status(410, "Expired"), now);
         }
         std::uint32_t left = a.limit == 0 ? 1000 : a.limit;
-        const picture& all = remote.past.at(at);
-        page_reader::trailer end{std::to_string(at), {}, 0};
+        const objects& all = remote.past.at(at);
+        page_trailer end{std::to_string(at), {}, 0};
         for (auto it = all.upper_bound(after); it != all.end(); ++it) {
             if (left-- == 0) {
                 end.continue_token = std::to_string(at) + "/" + after;
@@ -349,15 +347,15 @@ struct client {
             event_view e;
             const std::string text = object_line("ADDED", it->first, it->second);
             ASSERT_TRUE(decode_event(text, e));
-            apply(change::upsert, e);
+            apply(happens::init_apply, e);
         }
-        if (m.page_done(end).complete) complete();
+        if (m.page_done(end) == happens::init_done) complete();
     }
     void open_watch(const list_watch::action& a, bool faulty) {
         if (faulty && random.next() % 5 == 0) return m.failed(random.next() % 2 ? broken() : status(429), now);
         lines.clear();
         position = remote.log.size();
-        if (a.initial_events) {
+        if (a.init) {
             if (remote.how == server::mode::refuses) return m.failed(status(422, "Invalid"), now);
             for (const auto& [name, version] : remote.now()) lines.push_back(object_line("ADDED", name, version));
             if (remote.how == server::mode::streams) lines.push_back(bookmark_line(remote.version, true));
@@ -393,14 +391,14 @@ struct client {
         event_view e;
         ASSERT_TRUE(decode_event(line, e));
         const auto v = m.event(e, now);
-        apply(v.object, e);
-        if (v.complete) complete();
+        apply(v.event, e);
+        if (v.event == happens::init_done) complete();
         if (v.close) open = false;
     }
     void step(bool faulty) {
         now += std::chrono::milliseconds(random.next() % 200);
         const auto a = m.next(now, random);
-        if (a.begins)
+        if (a.init)
             for (auto& [name, k] : store) k.seen = false;
         switch (a.what) {
             case ask::list: return answer_list(a, faulty);
@@ -423,11 +421,11 @@ struct client {
     std::vector<std::string> lines;
     std::size_t position = 0;
     bool open = false;
-    int pictures = 0;
+    int relists = 0;
 };
 
 TEST(list_watch, ends_with_the_servers_state_whatever_happened) {
-    int pictures = 0;
+    int relists = 0;
     for (std::uint64_t seed = 1; seed <= 300; ++seed) {
         server remote;
         remote.how = static_cast<server::mode>(seed % 3);
@@ -440,9 +438,9 @@ TEST(list_watch, ends_with_the_servers_state_whatever_happened) {
         }
         for (int i = 0; i < 2000; ++i) c.step(false);
         ASSERT_EQ(c.shown(), remote.now()) << "seed " << seed;
-        pictures += c.pictures;
+        relists += c.relists;
     }
-    EXPECT_GT(pictures, 1500);
+    EXPECT_GT(relists, 1500);
 }
 
 TEST(list_watch, looks_often_for_a_kind_that_is_missing) {
@@ -499,7 +497,7 @@ TEST(list_watch, notices_within_seconds_that_rights_came_back) {
 TEST(list_watch, what_costs_the_server_much_is_asked_for_ever_more_slowly) {
     machine t;
     for (int i = 0; i < 12; ++i) {
-        EXPECT_TRUE(t.after_rest().begins);
+        EXPECT_TRUE(t.after_rest().init);
         t.line(object_line("ADDED", "a", 50));
         t.m->failed(broken(), t.now);
     }

@@ -15,7 +15,7 @@ namespace {
 
 using testing::ElementsAre;
 
-// Passes on what it hears, but throws for objects called "bad" and for whole pictures.
+// Passes on what it hears, but throws for objects called "bad" and for whole relists.
 class touchy final : public listener {
    public:
     explicit touchy(heard& to, const text_table& texts) : to_(to), texts_(texts) {}
@@ -62,16 +62,16 @@ struct mistakes : testing::Test {
     }
     [[nodiscard]] auto told() const {
         return std::ranges::count_if(lines, [](const std::string& line) {
-            return line.contains("ended in an exception") && line.contains(R"("kind":"LimitRange")");
+            return line.contains("unexpected exception") && line.contains(R"("kind":"LimitRange")");
         });
     }
 };
 
 TEST_F(mistakes, of_a_listener_cost_no_other_object_and_leave_the_store_right) {
-    in.begin_picture();
+    in.begin_relist();
     take(object("bad", 1));
     take(object("good", 2));
-    in.end_picture("2");
+    in.end_relist("2");
     EXPECT_THAT(written.lines, ElementsAre("LimitRange ns/good changed added", "LimitRange synced"));
     EXPECT_EQ(store.size(), 2U);
     EXPECT_EQ(told(), 2);
@@ -107,7 +107,7 @@ TEST(informer, a_request_that_ends_in_an_exception_is_made_again) {
         EXPECT_TRUE(watcher.in_sync());
     });
     EXPECT_TRUE(std::ranges::any_of(here.api.lines, [](const std::string& l) {
-        return l.contains("a list or watch ended in an exception") && l.contains("the log is full");
+        return l.contains(R"("unexpected exception","in":"list or watch")") && l.contains("the log is full");
     }));
 }
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/random.hpp"
-#include "watch/informers.hpp"
+#include "watch/informer.hpp"
 #include "watch/taking.hpp"
 
 namespace cotrain::watch {
@@ -228,13 +228,13 @@ TEST_F(bounded_store, leaves_out_the_largest_and_takes_it_again_when_there_is_ro
 TEST_F(bounded_store, takes_what_is_left_out_from_a_list_of_the_same_versions) {
     take(runtime("a", 1, 600));
     take(runtime("b", 2, 500));
-    in.begin_picture();
+    in.begin_relist();
     take(runtime("a", 1, 600));
-    in.end_picture("3");
-    EXPECT_TRUE(wanted > 0 && !has_body("a")) << "b took the room until the picture was whole";
-    in.begin_picture();
+    in.end_relist("3");
+    EXPECT_TRUE(wanted > 0 && !has_body("a")) << "b took the room until the relist was whole";
+    in.begin_relist();
     take(runtime("a", 1, 600));
-    in.end_picture("4");
+    in.end_relist("4");
     EXPECT_TRUE(has_body("a"));
     EXPECT_EQ(store.room()->left_out(), 0U);
 }
@@ -258,13 +258,80 @@ TEST_F(bounded_store, a_namesake_takes_the_place_of_what_was_kept) {
     EXPECT_EQ(store.room()->left_out(), 0U);
 }
 
-TEST(runtime_bounds, follow_the_memory_of_the_process) {
-    const auto of = runtime_bounds::of_process(256UL << 20U);
+// Jobs are worked on without their specs, too: those that are left out are read when a plan needs them.
+struct bounded_jobs : testing::Test {
+    text_table texts;
+    object_store store{texts, {.namespace_bytes = 1000, .all_bytes = 4000}, object_store::bodies_without_specs{200}};
+    heard listener{texts};
+    intake in{kind::train_job, store, texts, listener, base::null_logger()};
+
+    static std::string job(std::string_view name, int version, std::size_t bytes, std::string_view ends = "") {
+        return plain(name, "u-" + std::string(name), version, "",
+                     R"(,"spec":{"trainer":")" + std::string(bytes, 'x') +
+                         R"("},"status":{"jobsStatus":[{"name":"node","ready":3}],"conditions":[{"type":"Suspended",)"
+                         R"("status":"True","reason":"R","message":"it waits"})" +
+                         std::string(ends) + "]}");
+    }
+    void take(const std::string& object, bool gone = false) {
+        object_view view;
+        ASSERT_TRUE(decode_object(object, view, in.parts()));
+        gone ? in.remove(view) : in.upsert(view);
+    }
+    [[nodiscard]] bool has_spec(std::string_view name) const {
+        const object_body* const body = store.body(*store.find("ns", name));
+        EXPECT_EQ(texts.view(body->conditions()[0].message), "it waits");
+        EXPECT_EQ(texts.view(body->counts()[0].name), "node");
+        EXPECT_EQ(body->spec().empty(), body->spec_left_out);
+        return !body->spec_left_out;
+    }
+    std::vector<std::string> said() { return std::exchange(listener.lines, {}); }
+};
+
+TEST_F(bounded_jobs, keep_all_but_their_specs) {
+    take(job("a", 1, 700));
+    take(job("small", 2, 100));
+    EXPECT_TRUE(has_spec("a"));
+    static_cast<void>(said());
+    take(job("b", 3, 600));
+    EXPECT_TRUE(has_spec("b"));
+    EXPECT_TRUE(has_spec("small"));
+    EXPECT_FALSE(has_spec("a")) << "the larger one";
+    EXPECT_THAT(said(), ElementsAre("TrainJob ns/b changed added")) << "nothing happened to the other";
+    take(job("b", 3, 600), true);
+    static_cast<void>(said());
+    take(job("a", 4, 700));
+    EXPECT_TRUE(has_spec("a"));
+    EXPECT_THAT(said(), IsEmpty());
+    EXPECT_LT(store.room()->bytes(), 800U);
+}
+
+TEST_F(bounded_jobs, give_their_room_back_when_they_end_or_become_small) {
+    constexpr const char* complete = R"(,{"type":"Complete","status":"True","reason":"R","message":"m"})";
+    take(job("a", 1, 700));
+    EXPECT_GT(store.room()->bytes(), 700U);
+    take(job("a", 2, 700, complete));
+    EXPECT_EQ(store.room()->bytes(), 0U);
+    take(job("b", 3, 700));
+    take(job("b", 4, 100));
+    EXPECT_TRUE(has_spec("b"));
+    EXPECT_EQ(store.room()->bytes(), 0U);
+}
+
+TEST_F(bounded_jobs, of_one_tenant_take_no_room_of_others) {
+    for (int i = 0; i < 3000; ++i) take(job("j" + std::to_string(i), i + 1, 900));
+    EXPECT_LE(store.room()->bytes(), 1000U);
+    EXPECT_LT(store.memory_bytes() / 3000, 400U);
+}
+
+TEST(kept_bounds, follow_the_memory_of_the_process) {
+    const auto of = kept_bounds::of_process(256UL << 20U);
     EXPECT_EQ(of.of_namespaces.all_bytes, 32UL << 20U);
     EXPECT_EQ(of.of_namespaces.namespace_bytes, 8UL << 20U);
     EXPECT_EQ(of.of_cluster.namespace_bytes, of.of_cluster.all_bytes);
-    EXPECT_EQ(runtime_bounds::of_process(1).of_cluster.all_bytes, 4UL << 20U);
-    EXPECT_EQ(runtime_bounds::of_process(~std::uint64_t{0}).of_cluster.all_bytes, 256UL << 20U);
+    EXPECT_EQ(of.of_jobs.all_bytes + of.of_job_sets.all_bytes, 32UL << 20U);
+    EXPECT_EQ(of.of_jobs.namespace_bytes, 4UL << 20U);
+    EXPECT_EQ(kept_bounds::of_process(1).of_cluster.all_bytes, 4UL << 20U);
+    EXPECT_EQ(kept_bounds::of_process(~std::uint64_t{0}).of_cluster.all_bytes, 256UL << 20U);
 }
 
 }  // namespace

@@ -7,8 +7,8 @@
 
 #include "base/random.hpp"
 #include "support/watch_samples.hpp"
+#include "watch/intake.hpp"
 #include "watch/object_store.hpp"
-#include "watch/projector.hpp"
 
 namespace cotrain::watch {
 namespace {
@@ -83,8 +83,8 @@ struct stores : testing::Test {
     object_store jobs{texts};
     object_store sets{texts};
     projector project;
-    train_job_reader job_parts;
-    job_set_reader set_parts;
+    train_job_parts job_parts;
+    job_set_parts set_parts;
 
     object_store::outcome put(const test::sample_job& job) {
         const std::string text = test::running_train_job(job);
@@ -96,7 +96,7 @@ struct stores : testing::Test {
         const std::string text = test::job_set_of(job, id, version);
         object_view o;
         EXPECT_TRUE(decode_object(text, o, &set_parts));
-        return sets.upsert(project.job_set(o, set_parts, false));
+        return sets.upsert(project.job_set(o, set_parts));
     }
 };
 
@@ -121,7 +121,7 @@ TEST_F(stores, keep_what_was_decoded) {
     ASSERT_EQ(b->conditions().size(), 1U);
     EXPECT_EQ(texts.view(b->conditions()[0].type), "Suspended");
     EXPECT_EQ(texts.view(b->conditions()[0].reason), "Suspended");
-    EXPECT_EQ(b->message(b->conditions()[0]), "TrainJob is suspended");
+    EXPECT_EQ(texts.view(b->conditions()[0].message), "TrainJob is suspended");
     EXPECT_EQ(b->conditions()[0].last_transition, time_seconds("2026-05-04T10:11:13Z"));
     ASSERT_EQ(b->counts().size(), 1U);
     EXPECT_EQ(b->counts()[0].active, 4);
@@ -175,31 +175,32 @@ TEST_F(stores, tell_a_namesake_from_the_object_itself) {
     EXPECT_EQ(jobs.size(), 0U);
 }
 
-TEST_F(stores, collapse_finished_jobs_and_notice_when_they_change_after_all) {
+TEST_F(stores, keep_the_status_of_a_finished_job_without_its_spec) {
     test::sample_job job;
     job.terminal = "Complete";
     const handle at = put(job).at;
     const object_record* const r = jobs.get(at);
-    EXPECT_TRUE(r->collapsed);
     EXPECT_TRUE(r->complete);
     EXPECT_EQ(r->finished, time_seconds("2026-05-04T11:12:13Z"));
-    EXPECT_EQ(jobs.body(at), nullptr);
+    ASSERT_NE(jobs.body(at), nullptr);
+    EXPECT_TRUE(jobs.body(at)->spec_left_out);
+    EXPECT_TRUE(jobs.body(at)->spec().empty());
+    EXPECT_FALSE(jobs.body(at)->conditions().empty());
     job.resource_version = "81240";
     EXPECT_EQ(put(job).changes, nothing);
 
     // The JobSet says the same counts: nothing to fold back. Then it says others.
     const handle set = put_set(job, "5").at;
     EXPECT_EQ(sets.counts_print(*sets.get(set)), jobs.counts_print(*r));
-    sets.collapse(set);
-    EXPECT_EQ(sets.body(set), nullptr);
-    EXPECT_EQ(sets.counts_print(*sets.get(set)), jobs.counts_print(*r));
     EXPECT_EQ(put_set(job, "6").changes, nothing);
     job.active = 0;
-    EXPECT_NE(put_set(job, "7").changes & status_changed, 0);
+    EXPECT_EQ(put_set(job, "7").changes, status_changed);
     EXPECT_NE(sets.counts_print(*sets.get(set)), jobs.counts_print(*r));
+    job.terminal.clear();
     job.resource_version = "81250";
-    EXPECT_NE(put(job).changes, nothing);
-    EXPECT_TRUE(jobs.get(at)->collapsed);
+    put(job);
+    EXPECT_FALSE(jobs.body(at)->spec_left_out) << "it goes on after all";
+    EXPECT_FALSE(jobs.body(at)->spec().empty());
 }
 
 TEST_F(stores, find_by_runtime_and_by_owner) {
@@ -258,16 +259,16 @@ TEST_F(stores, children_with_other_names_belong_to_their_owner) {
     EXPECT_EQ(texts.view(sets.get(at)->group), "n/job");
 }
 
-TEST_F(stores, sweep_only_what_a_whole_picture_did_not_show) {
+TEST_F(stores, sweep_only_what_a_whole_relist_did_not_show) {
     test::sample_job job;
     for (const char* name : {"a", "b", "c"}) {
         job.name = name;
         put(job);
     }
-    jobs.begin_picture();
+    jobs.begin_relist();
     job.name = "a";
     put(job);
-    jobs.begin_picture();  // the first try broke off: a has to show again
+    jobs.begin_relist();  // the first try broke off: a has to show again
     job.name = "b";
     put(job);
     job.name = "d";
@@ -275,7 +276,7 @@ TEST_F(stores, sweep_only_what_a_whole_picture_did_not_show) {
     std::set<std::string> gone;
     EXPECT_EQ(jobs.sweep([&](const object_record& r) { gone.emplace(texts.view(r.key)); }), 2U);
     EXPECT_EQ(gone, (std::set<std::string>{"team-a/a", "team-a/c"}));
-    jobs.begin_picture();
+    jobs.begin_relist();
     job.name = "b";
     put(job);
     EXPECT_EQ(jobs.sweep([](const object_record&) {}), 1U);
@@ -283,7 +284,7 @@ TEST_F(stores, sweep_only_what_a_whole_picture_did_not_show) {
 }
 
 // Pictures of namespaces come and go in any order, each as often as it likes: none touches another's objects.
-TEST_F(stores, sweep_each_namespace_by_its_own_pictures) {
+TEST_F(stores, sweep_each_namespace_by_its_own_relists) {
     const std::vector<std::string> spaces{"a", "aa", "b"};
     base::random_source random(7);
     std::map<std::string, std::set<std::string>> there;  // as the store has to have it
@@ -300,7 +301,7 @@ TEST_F(stores, sweep_each_namespace_by_its_own_pictures) {
         const std::string ns = spaces[random.next() % spaces.size()];
         switch (random.next() % 4) {
             case 0:
-                jobs.begin_picture(ns);
+                jobs.begin_relist(ns);
                 shown[ns].clear();
                 break;
             case 1:

@@ -14,7 +14,6 @@ namespace cotrain::watch {
 
 struct taking {
     text_table texts;
-    object_store jobs{texts};
     object_store store{texts};
     heard listener{texts};
     std::vector<std::string> log;
@@ -23,7 +22,7 @@ struct taking {
         base::level::info};
     intake in;
 
-    explicit taking(kind of) : in(of, store, texts, listener, logger, &jobs) {}
+    explicit taking(kind of) : in(of, store, texts, listener, logger, {}, {"-mpi-ssh-auth", "-extra"}) {}
     void take(const std::string& object, bool gone = false) {
         object_view view;
         const auto ok = decode_object(object, view, in.parts());

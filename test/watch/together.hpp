@@ -9,7 +9,7 @@
 #include "base/random.hpp"
 #include "base/signal.hpp"
 #include "base/task_group.hpp"
-#include "watch/informers.hpp"
+#include "watch/informer.hpp"
 #include "watch/scripted_api.hpp"
 
 namespace cotrain::watch {

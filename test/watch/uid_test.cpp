@@ -1,5 +1,5 @@
 // UUIDs become numbers and come back as they were; anything else is kept as a text.
-#include "watch/uid.hpp"
+#include "watch/text_table.hpp"
 
 #include <gtest/gtest.h>
 
