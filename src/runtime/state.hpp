@@ -1,0 +1,23 @@
+// The state of a TrainJob in one word and one sentence, of what is observed alone.
+#pragma once
+
+#include "runtime/status.hpp"
+
+namespace cotrain::runtime {
+
+// Fills in the fields of our own. `status`: the next one, with its conditions and counts; `own`: the JobSet of the job,
+// if there is one. Exactly one state holds; each follows from the status before and what is observed, so that the same
+// observation twice changes nothing.
+void tell_state(api::train_job_status& status, const status_input& in, const api::job_set* own);
+
+// "container node of Pod p (rank 0) on node n failed: OOMKilled, exit code 137: its last line".
+[[nodiscard]] std::string describe(const api::job_failure& failure);
+
+// Takes the fields of our own over from another status.
+void keep_state(api::train_job_status& status, const api::train_job_status& of);
+
+// Whether some Pods of the JobSet are awaited: it is neither suspended nor ended, and not all of them are ready or
+// done.
+[[nodiscard]] bool awaits_pods(const api::job_set& set);
+
+}  // namespace cotrain::runtime
