@@ -1,4 +1,4 @@
-// The framework's own checks on plans.
+// The framework's own checks on plans, and sums over pod sets.
 #include "runtime/guards.hpp"
 
 #include <algorithm>
@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "api/validation.hpp"
-#include "runtime/bounds.hpp"
-#include "runtime/snapshot.hpp"
+#include "runtime/object.hpp"
+#include "runtime/plugin_set.hpp"
 
 namespace cotrain::runtime {
 
@@ -18,7 +18,7 @@ std::unexpected<base::error> foreign_child(const api::resource_type& type, std::
     return base::fail(base::make_error(base::errc::invalid, base::retry::later, std::move(message)));
 }
 
-base::result<> begin_objects(api::arena& memory, const api::train_job& job, const compiled_runtime& runtime,
+base::result<> begin_objects(doc::arena& memory, const api::train_job& job, const compiled_runtime& runtime,
                              const observed& seen, object_list& out) {
     const std::string name = child_name(job, api::names::snapshot_suffix);
     switch (seen.state_of(api::names::config_map, name)) {
@@ -30,13 +30,10 @@ base::result<> begin_objects(api::arena& memory, const api::train_job& job, cons
     return {};
 }
 
-bool is_premade(const api::resource_type& type, std::string_view name, api::ref object) {
-    namespace names = api::names;
-    if (type.kind == names::coscheduling_pod_group.kind) return true;
-    const auto holds = [&](std::string_view key) { return !object.get({"data", key}).as_string().empty(); };
-    return type.kind == names::secret.kind && name.ends_with(names::ssh_auth_suffix) &&
-           object.get("type").as_string() == names::ssh_secret_type && holds(names::ssh_private_key) &&
-           holds(names::ssh_public_key);
+bool plugin_set::is_premade(const api::resource_type& type, std::string_view name, doc::ref object) const {
+    return std::ranges::any_of(children(), [&](const child& c) {
+        return same_type(*c.type, type) && name.ends_with(c.suffix) && c.premade != nullptr && c.premade(object);
+    });
 }
 
 base::result<> refuse_foreign(const object_list& objects, const observed& seen) {
@@ -91,11 +88,87 @@ base::result<> check_pods(const info& i) {
                                                  std::to_string(pods_max) + " at most");
 }
 
-void add_source(std::vector<event_source>& all, const event_source& source) {
-    const bool known = std::ranges::any_of(all, [&](const event_source& s) {
-        return s.type->kind == source.type->kind && s.type->group == source.type->group && s.whom == source.whom;
+base::result<> refuse_undeclared(const object_list& objects, std::span<const child> children,
+                                 std::string_view job_name) {
+    for (const object& o : objects) {
+        const auto is_it = [&](const child& c) {
+            return same_type(*c.type, *o.type) && o.name.size() == job_name.size() + c.suffix.size() &&
+                   o.name.starts_with(job_name) && o.name.ends_with(c.suffix);
+        };
+        if (std::ranges::any_of(children, is_it)) continue;
+        return base::fail(base::errc::internal, std::string(o.type->kind) + " " + o.name +
+                                                    " is none of the children that its plugin declares");
+    }
+    return {};
+}
+
+void keep_immutable(object_list& objects, std::span<const child> children, const observed& seen) {
+    std::erase_if(objects, [&](const object& o) {
+        const auto state = seen.state_of(*o.type, o.name);
+        if (state != child_state::ours && state != child_state::premade) return false;
+        return std::ranges::any_of(children, [&](const child& c) {
+            return c.immutable && same_type(*c.type, *o.type) && o.name.ends_with(c.suffix);
+        });
     });
-    if (!known) all.push_back(source);
+}
+
+base::result<bool> to_be_made(const child& of, const api::train_job& job, const observed& seen, object_list& out) {
+    std::string name = child_name(job, of.suffix);
+    const auto state = seen.state_of(*of.type, name);
+    if (state == child_state::foreign) {
+        if (!seen.foreign_later) return foreign_child(*of.type, name);
+        out.push_back({of.type, std::move(name), {}});
+    }
+    return state == child_state::absent;
+}
+
+base::error is_switched_off(std::string_view plugin) {
+    return base::make_error(base::errc::invalid, base::retry::later,
+                            "the runtime needs plugin " + std::string(plugin) +
+                                ", which the operator's configuration switches off (plugins.disabled)");
+}
+
+base::error not_optional(std::string_view plugin, std::string_view optional) {
+    return base::make_error(base::errc::invalid, base::retry::never,
+                            "plugins.disabled: \"" + base::one_line(plugin, 63) +
+                                "\" is none of those that can be switched off: " + std::string(optional));
+}
+
+base::result<gang> gang_of(const info& i) {
+    gang out;
+    if (auto good = check_pods(i); !good) return base::fail(std::move(good.error()));
+    out.members = static_cast<std::int32_t>(i.pods());
+    for (const auto& set : i.pod_sets()) {
+        auto one = pod_requests(i.pod_spec_view(set));
+        if (!one) return base::fail(std::move(one.error()).during("job " + std::string(set.name)));
+        one->multiply(set.pods());
+        out.resources.add(*one);
+    }
+    if (const auto* const name = out.resources.overflowed()) {
+        return base::fail(base::errc::too_large, "all pods together ask for more " + *name + " than can be counted");
+    }
+    return out;
+}
+
+base::result<std::optional<doc::editor>> pod_group_of(const info& i, const api::train_job& job, const observed& seen,
+                                                      const api::resource_type& type) {
+    const auto state = seen.state_of(type, job.meta.name);
+    if (state == child_state::foreign && !seen.foreign_later) return foreign_child(type, job.meta.name);
+    const bool runs = !job.spec.suspend && seen.job_set != nullptr;
+    if (state == child_state::premade || (state == child_state::ours && runs)) return std::nullopt;
+    const auto size = gang_of(i);
+    if (!size) return base::fail(size.error());
+    if (size->members == 0) return std::nullopt;  // schedulers want one member at least
+    doc::editor group = new_child(i.memory(), type, job.meta.name, job);
+    group.ensure_object("spec")
+        .set("minMember", size->members)
+        .set("minResources", size->resources.document(i.memory()));
+    return group;
+}
+
+void scale_trainer(info& i, const api::train_job& job) {
+    if (!job.spec.trainer || !job.spec.trainer->num_nodes) return;
+    if (pod_set* const set = i.trainer()) set->count = *job.spec.trainer->num_nodes;
 }
 
 }  // namespace cotrain::runtime

@@ -1,23 +1,82 @@
-// The reference decodes runtimes into Go structs and writes them again; what that changes is done here on trees.
+// Documents as Go would write them, and with the defaults of the CRDs.
 #include "runtime/normalise.hpp"
 
 #include <string>
 #include <utility>
 
-#include "api/edit.hpp"
+#include "api/names.hpp"
 #include "api/quantity.hpp"
-#include "api/tree_builder.hpp"
-#include "runtime/bounds.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/tree_builder.hpp"
+#include "runtime/object.hpp"
 
 namespace cotrain::runtime {
 namespace {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
+
+ref preset_of(doc::arena& memory, const field_info& field) {
+    if (field.preset == "false") return ref::make_bool(false);
+    if (field.preset.front() != '"') return ref::make_number(field.preset);
+    return ref::make_plain_string(memory.copy(field.preset.substr(1, field.preset.size() - 2)));
+}
+
+// The version of `below` that belongs into `field`, or the same value if nothing is missing in it.
+ref defaulted(doc::arena& memory, ref below, const field_info& field) {
+    if (field.of == nullptr) return below;
+    if (field.what == form::object) return with_defaults(memory, below, *field.of);
+    if (field.what != form::list || !below.is_array()) return below;
+    editor list;
+    for (std::size_t i = 0; i < below.size(); ++i) {
+        const ref before = below.at(i);
+        const ref after = with_defaults(memory, before, *field.of);
+        if (after.same(before)) continue;
+        if (!list) list = editor::of(memory, below);
+        list.replace(i, after);
+    }
+    return list ? list.view() : below;
+}
+
+}  // namespace
+
+ref with_defaults(doc::arena& memory, ref document, const type_info& type) {
+    if (!document.is_object()) return document;
+    editor changed;
+    const auto put = [&](std::string_view name, ref value) {
+        if (!changed) changed = editor::of(memory, document);
+        changed.set(name, value);
+    };
+    for (const auto& field : type.fields) {
+        const ref before = document.get(field.name);
+        if (before.is_unset()) {
+            if (!field.preset.empty()) put(field.name, preset_of(memory, field));
+            continue;
+        }
+        const ref after = defaulted(memory, before, field);
+        if (!after.same(before)) put(field.name, after);
+    }
+    return changed ? changed.view() : document;
+}
+
+ref with_defaults(doc::arena& memory, ref document) {
+    namespace names = api::names;
+    if (document.get("apiVersion").as_string() != names::trainer_api_version) return document;
+    const auto kind = document.get("kind").as_string();
+    if (kind == names::training_runtime_kind || kind == names::cluster_training_runtime_kind) {
+        return with_defaults(memory, document, schema::training_runtime);
+    }
+    if (kind != names::train_job_kind) return document;
+    const ref job = with_defaults(memory, document, schema::train_job);
+    return job;
+}
+
+namespace {
 
 class normaliser {
    public:
-    explicit normaliser(api::arena& memory, std::string_view path) : memory_(memory), built_(memory), path_(path) {}
+    explicit normaliser(doc::arena& memory, std::string_view path) : memory_(memory), built_(memory), path_(path) {}
 
     base::result<ref> object(ref document, const type_info& type);
 
@@ -27,8 +86,8 @@ class normaliser {
     base::result<ref> amounts(ref map);
     base::result<ref> list(ref items, const field_info& field);
 
-    api::arena& memory_;
-    api::tree_builder built_;  // of all objects that are open
+    doc::arena& memory_;
+    doc::tree_builder built_;  // of all objects that are open
     std::string path_;
 };
 
@@ -61,7 +120,7 @@ base::result<ref> normaliser::amounts(ref map) {
         built_.push(m.name);
         built_.push(*after);
     }
-    if (changed) return built_.close(api::kind::object, mark);
+    if (changed) return built_.close(doc::kind::object, mark);
     built_.drop(mark);
     return map;
 }
@@ -128,14 +187,14 @@ base::result<ref> normaliser::object(ref document, const type_info& type) {
         built_.push(ref::make_plain_string(field.name));
         built_.push(ref::make_plain_string("0"));
     }
-    if (changed) return built_.close(api::kind::object, mark);
+    if (changed) return built_.close(doc::kind::object, mark);
     built_.drop(mark);
     return document;
 }
 
 }  // namespace
 
-base::result<ref> normalise(api::arena& memory, ref document, const type_info& type, std::string_view path) {
+base::result<ref> normalise(doc::arena& memory, ref document, const type_info& type, std::string_view path) {
     return normaliser{memory, path}.object(document, type);
 }
 

@@ -1,23 +1,40 @@
-// The phases a plugin may take part in. A plugin is a plain type that has the functions of its phases and no others;
-// these concepts find them. All functions are const: a plugin keeps configuration, never state of a job.
+// What a plugin may declare, and the phases it may take part in. A plugin is a plain type with a name, these constants
+// and the functions of its phases; the concepts below find them. All functions of phases are const: a plugin keeps
+// configuration, never state of a job.
 #pragma once
 
 #include <concepts>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "api/names.hpp"
 #include "api/trainjob.hpp"
 #include "base/error.hpp"
 #include "runtime/info.hpp"
 #include "runtime/object.hpp"
-#include "runtime/observed.hpp"
 #include "runtime/verdict.hpp"
 
 namespace cotrain::runtime {
 
-// A kind whose changes concern TrainJobs, and which TrainJobs a change wakes.
+// An object that a plugin makes for TrainJobs, called like the job with a suffix of its own. The operator watches it,
+// makes it again when others change or delete it, and the API server deletes it with the job, which owns it.
+struct child {
+    const api::resource_type* type = nullptr;
+    std::string_view suffix{};
+    // Whether all jobs of that runtime have it; null: the plan alone tells.
+    bool (*needed_by)(const compiled_runtime& runtime) = nullptr;
+    // Made once and left alone from then on, as keys are.
+    bool immutable = false;
+    // Whether one that nobody controls is used as it is; null: never. `object`: the whole of it where it is a Secret.
+    bool (*premade)(doc::ref object) = nullptr;
+    // Deleted when its TrainJob ends: it would hold a place in a queue. Where that is forbidden it stays.
+    bool deleted_at_end = false;
+};
+
+// A kind whose changes concern TrainJobs, and which TrainJobs a change wakes. Children wake their owner anyway.
 struct event_source {
     enum class wakes : std::uint8_t {
         owner,                      // the TrainJob that controls the object
@@ -81,13 +98,54 @@ concept validates_jobs = requires(const P& p, info& i, const review& r, verdict&
 // Progress and outcome of the job from what its children say.
 template <class P>
 concept reports_status =
-    requires(const P& p, api::train_job_status& status, const api::job_set& children, api::seconds_time now) {
+    requires(const P& p, api::train_job_status& status, const api::job_set& children, base::seconds_time now) {
         { p.report_status(status, children, now) } -> std::same_as<void>;
     };
+
+// What the operator needs on a kind beyond what follows from children (create and patch them; list and watch, unless
+// they are Secrets) and event sources (list and watch).
+struct permission {
+    const api::resource_type* type = nullptr;
+    std::string_view verbs;      // separated by spaces
+    std::string_view without{};  // what does not work when they are missing; empty: nothing works
+};
+
+template <class P>
+concept has_children = requires {
+    { P::children } -> std::convertible_to<std::span<const child>>;
+};
 
 template <class P>
 concept has_event_sources = requires {
     { P::event_sources } -> std::convertible_to<std::span<const event_source>>;
+};
+
+template <class P>
+concept has_permissions = requires {
+    { P::permissions } -> std::convertible_to<std::span<const permission>>;
+};
+
+// Plugins that only some runtimes ask for; these can be switched off.
+template <class P>
+concept optional_plugin = requires(const compiled_runtime& runtime) {
+    { P::needed_by(runtime) } -> std::same_as<bool>;
+};
+
+// What the operator's configuration tells plugins.
+struct plugin_options {
+    std::string status_url{};             // where pods report their progress; empty: they do not
+    std::vector<std::string> disabled{};  // names of plugins
+};
+
+template <class P>
+concept takes_options = requires(P& p, const plugin_options& options) {
+    { p.configure(options) } -> std::same_as<void>;
+};
+
+// Names of PriorityClasses that reviews must know before validate().
+template <class P>
+concept asks_priority_classes = requires(const P& p, const info& i) {
+    { p.priority_classes(i) } -> std::same_as<std::vector<std::string>>;
 };
 
 // A type that is in no phase is most likely misspelt.

@@ -1,19 +1,73 @@
-// Transitions: terminal stays terminal, the first terminal condition wins (contract, difference 1).
+// The status as a function of the job and its JobSet.
 #include "runtime/status.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "api/names.hpp"
 #include "base/error.hpp"
-#include "runtime/lifecycle.hpp"
+#include "runtime/state.hpp"
 
 namespace cotrain::runtime {
 namespace {
 
-using api::condition;
-using api::condition_status;
-using api::train_job_status;
 namespace names = api::names;
+using api::condition_status;
+
+struct phase_texts {
+    std::string_view type;
+    std::string_view when_true, message_true;
+    std::string_view when_false, message_false;
+};
+
+constexpr std::array phases{phase_texts{names::pending, "WaitingForPods", "no pod of the TrainJob is active yet",
+                                        "PodsCreated", "the TrainJob has or had active pods"},
+                            phase_texts{names::running, "PodsActive", "pods of the TrainJob are active", "NoPodsActive",
+                                        "no pod of the TrainJob is active"},
+                            phase_texts{names::ready, "AllPodsReady", "all pods of the TrainJob are ready or done",
+                                        "NotAllPodsReady", "not all pods of the TrainJob are ready"}};
+
+void set(api::condition_list& list, const phase_texts& p, bool holds, base::seconds_time now) {
+    api::condition c;
+    c.type = p.type;
+    c.status = holds ? condition_status::yes : condition_status::no;
+    c.reason = holds ? p.when_true : p.when_false;
+    c.message = holds ? p.message_true : p.message_false;
+    api::set_condition(list, std::move(c), now);
+}
+
+int place_of(const api::condition& c) {
+    const auto found = std::ranges::find(phases, std::string_view(c.type), &phase_texts::type);
+    if (found == phases.end()) return 2;
+    return c.status == condition_status::yes ? 1 : 0;
+}
+
+}  // namespace
+
+void set_lifecycle(api::train_job_status& status, const api::job_set* own, bool suspended, base::seconds_time now) {
+    const bool over =
+        api::is_true(status.conditions, names::complete) || api::is_true(status.conditions, names::failed);
+    const bool lives = !over && !suspended;
+    const bool active = lives && own != nullptr && own->any_active();
+    const bool started = active || (own != nullptr && own->any_done());
+    set(status.conditions, phases[0], lives && !started, now);
+    set(status.conditions, phases[1], active, now);
+    set(status.conditions, phases[2], lives && own != nullptr && own->all_ready(), now);
+    std::ranges::stable_sort(status.conditions, {}, place_of);
+}
+
+void drop_lifecycle(api::train_job_status& status) {
+    std::erase_if(status.conditions, [](const api::condition& c) {
+        const auto found = std::ranges::find(phases, std::string_view(c.type), &phase_texts::type);
+        return found != phases.end() && (c.reason == found->when_true || c.reason == found->when_false);
+    });
+}
+
+namespace {
+
+using api::condition;
+using api::train_job_status;
 
 condition make_condition(std::string_view type, condition_status status, std::string_view reason,
                          std::string_view message) {
@@ -48,7 +102,7 @@ void fold(train_job_status& status, const api::job_set& set, const status_report
 
 // What is so counts: a JobSet may run on for a while, or stay suspended.
 void set_suspended(train_job_status& status, const api::train_job& job, const api::job_set* own,
-                   api::seconds_time now) {
+                   base::seconds_time now) {
     const bool lags = own != nullptr && own->suspend != job.spec.suspend && !terminal(*own);
     if (lags && !is_finished(status)) return;
     if (job.spec.suspend) {
@@ -63,17 +117,17 @@ void set_suspended(train_job_status& status, const api::train_job& job, const ap
     }
 }
 
-// When the job has had its time; nothing if it has no deadline or its clock stands.
-std::optional<api::micros_time> deadline_of(const api::train_job& job, const train_job_status& status) {
+// When the job has had its time; nothing if it has no deadline or its clock is stopped.
+std::optional<base::micros_time> deadline_of(const api::train_job& job, const train_job_status& status) {
     if (job.spec.active_deadline_seconds <= 0 || job.spec.suspend || !job.meta.creation_time) return std::nullopt;
-    api::seconds_time start = *job.meta.creation_time;
+    base::seconds_time start = *job.meta.creation_time;
     const condition* const suspended = api::find_condition(status.conditions, names::suspended);
     if (suspended != nullptr && suspended->status == condition_status::yes) return std::nullopt;  // not resumed yet
     if (suspended != nullptr && suspended->status == condition_status::no) start = suspended->last_transition_time;
     // Beyond the calendar's end there is no deadline.
     constexpr std::int64_t seconds_max = 100LL * 365 * 24 * 3600;
     if (job.spec.active_deadline_seconds > seconds_max) return std::nullopt;
-    return api::micros_time{start + std::chrono::seconds{job.spec.active_deadline_seconds}};
+    return base::micros_time{start + std::chrono::seconds{job.spec.active_deadline_seconds}};
 }
 
 void set_trouble(train_job_status& status, const status_input& in) {
@@ -110,7 +164,7 @@ status_outcome next_status(const status_input& in, const status_reporter& report
     out.status = in.job.status;
     const api::job_set* const own =
         in.job_set != nullptr && in.job_set->meta.controlled_by(in.job.meta.uid) ? in.job_set : nullptr;
-    const api::seconds_time now = to_seconds(in.now);
+    const base::seconds_time now = to_seconds(in.now);
 
     drop_failure_of_others(out.status, in, own);
     if (!in.runtime_supported && !is_finished(out.status)) {
@@ -147,6 +201,7 @@ status_outcome next_status(const status_input& in, const status_reporter& report
         drop_lifecycle(out.status);
     }
     set_trouble(out.status, in);
+    tell_state(out.status, in, own);
     return out;
 }
 

@@ -4,31 +4,40 @@
 #include <chrono>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/jobset.hpp"
-#include "api/time.hpp"
 #include "api/trainjob.hpp"
+#include "base/time.hpp"
 
 namespace cotrain::runtime {
 
+struct diagnosis;
+
 struct status_input {
     const api::train_job& job;
-    const api::job_set* job_set = nullptr;  // of the job's name, whoever controls it; null = there is none
+    const api::job_set* job_set = nullptr;  // of the job's name, whichever controller owns it; null = there is none
     bool runtime_supported = true;          // runtimeRef names a kind that we know
     // Why the last attempt to bring the children about failed: reason and message; none after a success.
     std::optional<std::pair<std::string, std::string>> trouble{};
-    api::micros_time now;
+    base::micros_time now;
     bool lifecycle = false;  // gate TrainJobLifecycleConditions
     // Somebody else ended the job: it went on when we last saw it, and we have written no end since.
     bool ended_by_others = false;
+    // Of a job whose Pods are not all there: what was found when they were last looked at.
+    const diagnosis* look = nullptr;
+    // Attempts that failed, found in this run: appended to status.failures.
+    std::span<const api::job_failure> failures{};
+    std::string_view queue{};  // of Kueue, where the job has its label
 };
 
 struct status_outcome {
     api::train_job_status status;
     // Look again then, though nothing changed: a deadline.
-    std::optional<api::micros_time> wake_at;
+    std::optional<base::micros_time> wake_at;
     // The deadline passed: the JobSet must go, however often it takes.
     bool delete_job_set = false;
     // Complete or Failed, for good.
@@ -52,8 +61,15 @@ inline constexpr std::size_t condition_message_bytes_max = 1024;
 // Whether runtimeRef names a kind that we serve.
 [[nodiscard]] bool runtime_supported(const api::runtime_ref& runtime);
 
-[[nodiscard]] inline api::seconds_time to_seconds(api::micros_time t) {
+[[nodiscard]] inline base::seconds_time to_seconds(base::micros_time t) {
     return std::chrono::floor<std::chrono::seconds>(t);
 }
+
+// Exactly one of "no pods yet", "some" and "all" holds of a job that is neither suspended nor finished. They stand
+// before the conditions that end or hold a job, those that are true last among them. `own`: its JobSet, if there is
+// one.
+void set_lifecycle(api::train_job_status& status, const api::job_set* own, bool suspended, base::seconds_time now);
+// Takes away what set_lifecycle() wrote, when the gate is off again; those of others stay.
+void drop_lifecycle(api::train_job_status& status);
 
 }  // namespace cotrain::runtime

@@ -5,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "api/json.hpp"
-#include "api/member_index.hpp"
 #include "api/quantity.hpp"
+#include "doc/json.hpp"
+#include "doc/member_index.hpp"
 
 namespace cotrain::runtime {
 
@@ -48,13 +48,13 @@ void verdict::warn(std::string_view text) {
     if (warnings.size() < findings_max) warnings.push_back(base::one_line(text, finding_text_bytes_max));
 }
 
-void verdict::invalid(std::string path, api::ref value, std::string detail) {
+void verdict::invalid(std::string path, doc::ref value, std::string detail) {
     if (full()) return;
-    add({fault::invalid, std::move(path), api::shown_json(value, finding_value_bytes_max), std::move(detail)});
+    add({fault::invalid, std::move(path), doc::shown_json(value, finding_value_bytes_max), std::move(detail)});
 }
 
 void verdict::invalid(std::string path, std::string_view text_value, std::string detail) {
-    invalid(std::move(path), api::ref::make_string(text_value), std::move(detail));
+    invalid(std::move(path), doc::ref::make_string(text_value), std::move(detail));
 }
 
 void verdict::invalid(std::string path, std::int64_t value, std::string detail) {
@@ -77,31 +77,31 @@ std::string verdict::message() const {
 
 bool review::changed(std::string_view member) const {
     if (before == nullptr) return true;
-    const api::ref was = before->document.get({"spec", member});
-    const api::ref is = job.document.get({"spec", member});
+    const doc::ref was = before->document.get({"spec", member});
+    const doc::ref is = job.document.get({"spec", member});
     return was.is_unset() ? !is.is_unset() : !equal(was, is);
 }
 
-static bool is_nothing(api::ref value) {
+static bool is_nothing(doc::ref value) {
     if (value.is_unset()) return true;
     if (value.is_array()) return value.empty();
     return value.is_object() &&
-           std::ranges::all_of(value.members(), [](const api::member& m) { return is_nothing(m.value); });
+           std::ranges::all_of(value.members(), [](const doc::member& m) { return is_nothing(m.value); });
 }
 
-bool means_the_same(api::ref a, api::ref b) {
+bool means_the_same(doc::ref a, doc::ref b) {
     if (a.is_array() && b.is_array()) return std::ranges::equal(a.items(), b.items(), means_the_same);
     if (!a.is_object() || !b.is_object()) return equal(a, b) || (is_nothing(a) && is_nothing(b));
-    const api::member_index in_a(a);
-    const api::member_index in_b(b);
-    const auto met = [&](const api::member& m) { return means_the_same(m.value, in_b.get(m.key())); };
-    const auto extra = [&](const api::member& m) { return in_a.contains(m.key()) || is_nothing(m.value); };
+    const doc::member_index in_a(a);
+    const doc::member_index in_b(b);
+    const auto met = [&](const doc::member& m) { return means_the_same(m.value, in_b.get(m.key())); };
+    const auto extra = [&](const doc::member& m) { return in_a.contains(m.key()) || is_nothing(m.value); };
     return std::ranges::all_of(a.members(), met) && std::ranges::all_of(b.members(), extra);
 }
 
-void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserved, verdict& out) {
+void refuse_reserved_env(doc::ref env, std::span<const std::string_view> reserved, verdict& out) {
     std::set<std::string_view> found;
-    for (const api::ref entry : env.items()) {
+    for (const doc::ref entry : env.items()) {
         const auto name = entry.get("name").as_string();
         if (std::ranges::contains(reserved, name)) found.insert(name);
     }
@@ -111,7 +111,7 @@ void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserve
     out.invalid("spec.trainer.env", env, "must not have reserved envs, invalid envs configured: [" + listed + "]");
 }
 
-void refuse_negative_amounts(api::ref resources, std::string_view path, verdict& out) {
+void refuse_negative_amounts(doc::ref resources, std::string_view path, verdict& out) {
     for (const std::string_view list : {"limits", "requests"}) {
         for (const auto& m : resources.get(list).members()) {
             if (out.full()) return;

@@ -9,7 +9,7 @@
 
 #include "api/jobset.hpp"
 #include "api/trainjob.hpp"
-#include "api/tree.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::runtime {
 
@@ -26,8 +26,8 @@ struct finding {
     [[nodiscard]] bool operator==(const finding&) const = default;
 };
 
-// More findings are not listed, and values are shown up to this length: what a request is told is bounded while it is
-// put together.
+// More findings are not listed, and values are shown up to this length: what a request gets as its answer is bounded
+// while it is put together.
 inline constexpr std::size_t findings_max = 64;
 inline constexpr std::size_t finding_value_bytes_max = 1024;
 inline constexpr std::size_t finding_text_bytes_max = 4096;  // of a path or a detail
@@ -42,7 +42,7 @@ struct verdict {
     // Nothing more will be listed: loops that look for errors end.
     [[nodiscard]] bool full() const { return errors.size() > findings_max; }
     void add(finding f);
-    void invalid(std::string path, api::ref value, std::string detail);
+    void invalid(std::string path, doc::ref value, std::string detail);
     void invalid(std::string path, std::string_view text_value, std::string detail);
     void invalid(std::string path, std::int64_t value, std::string detail);
     void forbidden(std::string path, std::string detail);
@@ -75,12 +75,12 @@ struct review {
 };
 
 // Equal, where nulls, empty lists and empty objects count as absent.
-[[nodiscard]] bool means_the_same(api::ref a, api::ref b);
+[[nodiscard]] bool means_the_same(doc::ref a, doc::ref b);
 
-// Variables that a framework sets itself may not stand in spec.trainer.env.
-void refuse_reserved_env(api::ref env, std::span<const std::string_view> reserved, verdict& out);
+// Variables that a framework sets itself may not be in spec.trainer.env.
+void refuse_reserved_env(doc::ref env, std::span<const std::string_view> reserved, verdict& out);
 
-// No pod is ever made with less than nothing. `resources` stands at `path`.
-void refuse_negative_amounts(api::ref resources, std::string_view path, verdict& out);
+// No pod is ever made with less than nothing. `path` leads to `resources`.
+void refuse_negative_amounts(doc::ref resources, std::string_view path, verdict& out);
 
 }  // namespace cotrain::runtime

@@ -7,14 +7,14 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::runtime {
 
-inline api::ref document(api::arena& memory, std::string_view text) {
+inline doc::ref document(doc::arena& memory, std::string_view text) {
     std::string json(text);
     std::ranges::replace(json, '\'', '"');
-    const auto parsed = api::parse_json_copy(memory, json);
+    const auto parsed = doc::parse_json_copy(memory, json);
     if (!parsed) {
         ADD_FAILURE() << parsed.error().message << " in " << json;
         return {};
@@ -23,14 +23,14 @@ inline api::ref document(api::arena& memory, std::string_view text) {
 }
 
 // For comparing: members sorted.
-inline std::string sorted(api::ref value) {
+inline std::string sorted(doc::ref value) {
     std::string out;
-    api::append_sorted_json(out, value);
+    doc::append_sorted_json(out, value);
     return out;
 }
 
 inline std::string sorted(std::string_view text) {
-    api::arena memory;
+    doc::arena memory;
     return sorted(document(memory, text));
 }
 

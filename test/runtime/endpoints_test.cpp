@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include "base/random.hpp"
+#include "support/counted_memory.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -53,9 +55,10 @@ TEST(endpoints, lines_match_their_definition_at_every_change_of_width) {
             ASSERT_TRUE(hosts.append_lines(lines, "\n", SIZE_MAX));
             ASSERT_EQ(lines, expected) << replicas << " x " << pods;
             ASSERT_EQ(hosts.bytes(1), expected.size());
-            std::string blocks;
-            for (auto b = hosts.blocks("\n"); !b.done(); b.next()) blocks += b.text();
-            ASSERT_EQ(blocks, expected) << replicas << " x " << pods;
+            std::string names;
+            for (auto host : hosts) names += host.text() + "\n";
+            ASSERT_EQ(names, expected) << replicas << " x " << pods;
+            ASSERT_EQ(std::ranges::distance(hosts), static_cast<std::ptrdiff_t>(hosts.size()));
         }
     }
 }
@@ -70,40 +73,40 @@ TEST(endpoints, a_million_hosts_are_one_exact_allocation) {
     EXPECT_EQ(lines.find("trainjob-node-0-456789.trainjob"), lines.rfind("trainjob-node-0-456789.trainjob"));
 }
 
-TEST(endpoints, blocks_stay_small) {
-    const endpoints hosts(std::string(63, 'j'), std::string(50, 'n'), std::string(253, 's'), 1, 100'000);
-    auto b = hosts.blocks(" slots=8\n");
-    for (int i = 0; i < 50; ++i) {
-        ASSERT_LE(b.text().size(), 64U * 1024);
-        b.next();
-    }
+static_assert(std::ranges::forward_range<endpoints> && std::ranges::view<endpoints>);
+static_assert(std::ranges::sized_range<endpoints> && std::ranges::borrowed_range<endpoints>);
+
+TEST(endpoints, a_range_for_algorithms_and_views) {
+    const endpoints hosts("job", "node", "mesh", 2, 3);
+    const auto texts = hosts | std::views::transform(&host_name::text) | std::ranges::to<std::vector>();
+    EXPECT_EQ(texts, (std::vector<std::string>{"job-node-0-0.mesh", "job-node-0-1.mesh", "job-node-0-2.mesh",
+                                               "job-node-1-0.mesh", "job-node-1-1.mesh", "job-node-1-2.mesh"}));
+    EXPECT_EQ(std::ranges::count(hosts, 1U, &host_name::pod), 2);
 }
 
-TEST(endpoints, draining_continues_where_the_blocks_stopped) {
-    const endpoints hosts("t", "node", "s", 2, 150);
-    std::string all(hosts.bytes(1), '\0');
-    auto b = hosts.blocks("\n");
-    std::string seen;
-    for (int i = 0; i < 3; ++i, b.next()) seen += b.text();
-    char* const end = b.drain(all.data(), all.data() + all.size());
-    EXPECT_EQ(seen + std::string(all.data(), end), spelt_out("node", "s", 2, 150, "\n"));
+TEST(endpoints, iterating_takes_no_memory) {
+    const endpoints hosts("trainjob", "node", "trainjob", 1, 100'000);
+    std::string room(64, '\0');
+    const std::size_t before = test::allocations();
+    for (auto host : hosts) host.write(room.data());
+    EXPECT_EQ(test::allocations(), before);
+    EXPECT_TRUE(room.starts_with("trainjob-node-0-99999.trainjob"));
 }
 
 TEST(endpoints, single_names_come_by_their_place) {
     const endpoints hosts("job", "node", "mesh", 2, 3);
     EXPECT_EQ(hosts.size(), 6U);
-    EXPECT_EQ(hosts.front(), "job-node-0-0.mesh");
-    EXPECT_EQ(hosts.at(4), "job-node-1-1.mesh");
-    EXPECT_EQ(hosts.back(), "job-node-1-2.mesh");
-    EXPECT_EQ(hosts.at(6), "");
+    EXPECT_EQ(hosts.front().text(), "job-node-0-0.mesh");
+    EXPECT_EQ(hosts.front().short_text(), "job-node-0-0");
+    EXPECT_EQ(hosts[4].text(), "job-node-1-1.mesh");
+    EXPECT_EQ(hosts[hosts.size() - 1].short_text(), "job-node-1-2");
 }
 
 TEST(endpoints, without_pods_there_are_no_names) {
     for (const auto& hosts : {endpoints{}, endpoints("j", "n", "s", 0, 5), endpoints("j", "n", "s", 5, 0)}) {
         EXPECT_TRUE(hosts.empty());
         EXPECT_EQ(hosts.bytes(4), 0U);
-        EXPECT_EQ(hosts.back(), "");
-        EXPECT_TRUE(hosts.blocks("\n").done());
+        EXPECT_TRUE(hosts.begin() == hosts.end());
         EXPECT_EQ(hosts.fitting(1000, 1), 0U);
     }
 }
@@ -143,8 +146,9 @@ TEST(endpoints, sizes_of_huge_jobs_are_exact_or_the_largest_number) {
         const std::uint32_t replicas = round == 0 ? UINT32_MAX : count();
         const std::uint32_t pods = round == 0 ? UINT32_MAX : count();
         const std::size_t suffix = random.next() % 300;
-        const endpoints hosts("t", "node", std::string(random.next() % 253, 's'), replicas, pods);
-        const wide fixed = hosts.prefix().size() + 1 + hosts.domain().size() + suffix;
+        const std::string subdomain(random.next() % 253, 's');
+        const endpoints hosts("t", "node", subdomain, replicas, pods);
+        const wide fixed = std::string_view("t-node--.").size() + subdomain.size() + suffix;
         const wide exact =
             wide{replicas} * pods * fixed + pods * digits_below(replicas) + replicas * digits_below(pods);
         ASSERT_EQ(hosts.bytes(suffix), exact > most ? most : exact) << replicas << " x " << pods;
@@ -160,11 +164,6 @@ TEST(endpoints, what_does_not_fit_is_not_written) {
     std::string out = "before";
     EXPECT_FALSE(hosts.append_lines(out, "\n", SIZE_MAX - 1));
     EXPECT_EQ(out, "before");
-    std::string room(10'000, '.');
-    char* const end = hosts.blocks("\n").drain(room.data(), room.data() + 9'000);
-    EXPECT_LE(end, room.data() + 9'000);
-    EXPECT_GT(end, room.data());
-    EXPECT_EQ(room.substr(9'000), std::string(1'000, '.'));
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/json.hpp"
-#include "api/yaml.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -29,10 +29,15 @@ struct first {
     }
 };
 
+bool needed_by_torch(const compiled_runtime& r) { return r.ml() != nullptr && r.ml()->torch.has_value(); }
+
 struct second {
     static constexpr std::string_view name = "Second";
-    static constexpr std::array event_sources{event_source{&api::names::secret, event_source::wakes::owner},
-                                              event_source{&api::names::secret, event_source::wakes::owner}};
+    static constexpr std::array children{child{&api::names::secret, "-extra", needed_by_torch, true}};
+    static constexpr std::array event_sources{
+        event_source{&api::names::limit_range, event_source::wakes::suspended_in_namespace}};
+    static constexpr std::array permissions{permission{&api::names::secret, "get"}};
+    [[nodiscard]] static bool needed_by(const compiled_runtime& r) { return needed_by_torch(r); }
     [[nodiscard]] base::result<> enforce_ml_policy(info&, const api::train_job&) const {
         calls().emplace_back("second.ml");
         return {};
@@ -47,7 +52,8 @@ struct second {
     }
     [[nodiscard]] base::result<> build(info& i, const api::train_job& job, const observed&, object_list& out) const {
         calls().emplace_back("second.build");
-        out.push_back(finish(api::names::secret, "extra", new_child(i.memory(), api::names::secret, "extra", job)));
+        out.push_back(finish(api::names::secret, child_name(job, "-extra"),
+                             new_child(i.memory(), api::names::secret, child_name(job, "-extra"), job)));
         return {};
     }
     void validate(const info&, const review&, verdict& out) const { out.warn("careful"); }
@@ -68,9 +74,9 @@ class phases : public testing::Test {
                                          "rt}}}"))
                   .value();
     }
-    api::ref yaml(std::string_view text) { return api::parse_yaml(memory, text).value(); }
+    doc::ref yaml(std::string_view text) { return doc::parse_yaml(memory, text).value(); }
 
-    api::arena memory;
+    doc::arena memory;
     std::shared_ptr<const compiled_runtime> runtime;
     api::train_job job;
     observed seen;
@@ -84,7 +90,7 @@ TEST_F(phases, run_in_order) {
                                                  "second.sync", "second.build"}));
     ASSERT_EQ(objects->size(), 2U);
     EXPECT_EQ((*objects)[0].name, "job-runtime-snapshot");
-    EXPECT_EQ((*objects)[1].name, "extra");
+    EXPECT_EQ((*objects)[1].name, "job-extra");
 }
 
 TEST_F(phases, the_order_of_plugins_is_the_order_of_the_list) {
@@ -108,10 +114,10 @@ TEST_F(phases, make_no_snapshot_twice_and_adopt_nothing) {
     EXPECT_EQ(f.new_objects(memory, job, *runtime, seen)->size(), 1U);
     have.state = child_state::foreign;
     EXPECT_FALSE(f.new_objects(memory, job, *runtime, seen));
-    have = {&api::names::secret, "extra", child_state::foreign};
+    have = {&api::names::secret, "job-extra", child_state::foreign};
     const auto refused = f.new_objects(memory, job, *runtime, seen);
     ASSERT_FALSE(refused);
-    EXPECT_NE(refused.error().message.find("Secret extra exists"), std::string::npos) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("Secret job-extra exists"), std::string::npos) << refused.error().message;
     EXPECT_EQ(refused.error().again, base::retry::later);
 }
 
@@ -122,10 +128,82 @@ TEST_F(phases, validation_collects_from_all) {
     EXPECT_EQ(verdict.warnings, std::vector<std::string>{"careful"});
 }
 
-TEST(framework, lists_event_sources_once) {
-    const auto sources = framework<first, second>::event_sources();
-    ASSERT_EQ(sources.size(), 1U);
-    EXPECT_EQ(sources[0].type->kind, "Secret");
+TEST_F(phases, leave_an_immutable_child_alone) {
+    const framework<first, second> f;
+    const observed_child have[] = {{&api::names::config_map, "job-runtime-snapshot", child_state::ours},
+                                   {&api::names::secret, "job-extra", child_state::ours}};
+    seen.children = have;
+    const auto objects = f.new_objects(memory, job, *runtime, seen);
+    ASSERT_TRUE(objects) << objects.error().message;
+    EXPECT_TRUE(objects->empty());
+}
+
+struct secretive {
+    static constexpr std::string_view name = "Secretive";
+    [[nodiscard]] base::result<> build(info& i, const api::train_job& job, const observed&, object_list& out) const {
+        const std::string own = child_name(job, "-own");
+        out.push_back(finish(api::names::config_map, own, new_child(i.memory(), api::names::config_map, own, job)));
+        return {};
+    }
+};
+
+TEST_F(phases, make_nothing_that_no_plugin_declares) {
+    const framework<secretive> f;
+    const auto objects = f.new_objects(memory, job, *runtime, seen);
+    ASSERT_FALSE(objects);
+    EXPECT_EQ(objects.error().message, "ConfigMap job-own is none of the children that its plugin declares");
+}
+
+TEST(framework, gathers_what_plugins_declare) {
+    const framework<first, second> f;
+    ASSERT_EQ(f.children().size(), 2U);
+    EXPECT_EQ(f.children()[0].suffix, "-runtime-snapshot");  // the framework's own
+    EXPECT_EQ(f.children()[1].suffix, "-extra");
+    ASSERT_EQ(f.event_sources().size(), 1U);
+    EXPECT_EQ(f.event_sources()[0].type->kind, "LimitRange");
+    ASSERT_EQ(f.permissions().size(), 2U);
+    EXPECT_EQ(f.permissions()[1].type->kind, "Secret");
+}
+
+struct clash {
+    static constexpr std::array children{child{&api::names::secret, "-extra"}};
+};
+constexpr child without_type[] = {child{nullptr, "-x"}};
+constexpr child upper_case[] = {child{&api::names::secret, "-X"}};
+static_assert(good_children(second::children));
+static_assert(!good_children(declared_by_all<child, second, clash>()));
+static_assert(!good_children(without_type) && !good_children(upper_case));
+
+TEST_F(phases, a_runtime_that_needs_a_plugin_which_is_switched_off_is_refused) {
+    using plugins = framework<first, second>;
+    const auto f = plugins::make({.disabled = {"Second"}});
+    ASSERT_TRUE(f) << f.error().message;
+    EXPECT_TRUE((*f)->runtime_info(memory, job, *runtime));
+    EXPECT_EQ(calls(), (std::vector<std::string>{"first.ml", "first.network"}));
+    EXPECT_TRUE((*f)->validate_objects(memory, {.job = job}, *runtime).warnings.empty());
+
+    const auto torch = compiled_runtime::compile(yaml("{apiVersion: trainer.kubeflow.org/v1alpha1, kind: "
+                                                      "TrainingRuntime, metadata: {name: rt}, spec: {mlPolicy: {torch: "
+                                                      "{}}, template: {spec: {replicatedJobs: [{name: node}]}}}}"))
+                           .value();
+    const std::string why =
+        "the runtime needs plugin Second, which the operator's configuration switches off (plugins.disabled)";
+    const auto refused = (*f)->new_objects(memory, job, *torch, seen);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, why);
+    EXPECT_TRUE((*f)->validate_objects(memory, {.job = job}, *torch).message().ends_with(why));
+    const api::train_job before = job;
+    EXPECT_TRUE((*f)->validate_objects(memory, {.job = job, .before = &before}, *torch).accepted());
+}
+
+TEST(framework, switches_off_only_what_runtimes_ask_for) {
+    using plugins = framework<first, second>;
+    for (const std::string name : {"First", "Third", "second"}) {
+        const auto f = plugins::make({.disabled = {name}});
+        ASSERT_FALSE(f);
+        EXPECT_EQ(f.error().message,
+                  "plugins.disabled: \"" + name + "\" is none of those that can be switched off: Second");
+    }
 }
 
 TEST(verdicts, read_as_the_api_servers) {

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "api/json.hpp"
 #include "api/names.hpp"
-#include "api/yaml.hpp"
-#include "runtime/gang.hpp"
-#include "runtime/snapshot.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
+#include "runtime/compiled_runtime.hpp"
+#include "runtime/guards.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -41,10 +41,10 @@ spec:
 
 class infos : public testing::Test {
    protected:
-    api::ref yaml(std::string_view text) {
-        const auto parsed = api::parse_yaml(memory, memory.copy(text));
+    doc::ref yaml(std::string_view text) {
+        const auto parsed = doc::parse_yaml(memory, memory.copy(text));
         EXPECT_TRUE(parsed) << parsed.error().message;
-        return parsed ? *parsed : api::ref{};
+        return parsed ? *parsed : doc::ref{};
     }
     std::shared_ptr<const compiled_runtime> compile(std::string_view text) {
         auto done = compiled_runtime::compile(yaml(text));
@@ -68,7 +68,7 @@ class infos : public testing::Test {
         return std::move(*made);
     }
 
-    api::arena memory;
+    doc::arena memory;
     api::train_job job;
     std::shared_ptr<const compiled_runtime> compiled;
 };
@@ -96,7 +96,7 @@ spec:
     ASSERT_NE(i.trainer(), nullptr);
     EXPECT_EQ(i.trainer()->count, 4);
     EXPECT_EQ(i.trainer()->replicas, 5);
-    EXPECT_EQ(i.master_address(), "job-node-0-0.job");
+    EXPECT_EQ(i.master().text(), "job-node-0-0.job");
 }
 
 TEST_F(infos, lose_no_pods_of_an_unlabelled_node) {  // difference 27
@@ -138,7 +138,7 @@ podTemplateOverrides: [
     EXPECT_EQ(i.labels().get("a").as_string(), "1");
     EXPECT_EQ(i.labels().get("b").as_string(), "2");
     EXPECT_EQ(i.annotations().get("d").as_string(), "2");
-    const api::ref pods = i.pod_spec_view(*i.find("node"));
+    const doc::ref pods = i.pod_spec_view(*i.find("node"));
     EXPECT_EQ(pods.get({"nodeSelector", "zone"}).as_string(), "c");
     EXPECT_EQ(pods.get({"nodeSelector", "disk"}).as_string(), "ssd");
     EXPECT_FALSE(pods.get("serviceAccountName"));
@@ -191,12 +191,12 @@ TEST_F(infos, say_where_a_patch_is_wrong) {
 
 TEST_F(infos, do_not_touch_the_compiled_runtime) {
     compiled = compile(runtime_yaml);
-    const std::string before = api::to_json(compiled->spec());
+    const std::string before = doc::to_json(compiled->spec());
     auto i = info::make(memory, *compiled, decode("trainer: {numNodes: 3, resourcesPerNode: {limits: {cpu: '9'}}}"));
     ASSERT_TRUE(i);
     i->trainer_container().put_env("X", "1");
     EXPECT_EQ(i->trainer_resources().get({"limits", "cpu"}).as_string(), "9");
-    EXPECT_EQ(api::to_json(compiled->spec()), before);
+    EXPECT_EQ(doc::to_json(compiled->spec()), before);
 }
 
 TEST_F(infos, refuse_gangs_that_no_pod_group_counts) {
@@ -212,15 +212,15 @@ spec:
 
 class snapshots : public infos {
    protected:
-    api::ref made() {
+    doc::ref made() {
         compiled = compile(runtime_yaml);
         const object o = make_snapshot(memory, decode(""), *compiled);
         EXPECT_EQ(o.name, "job-runtime-snapshot");
-        return api::parse_json_copy(memory, o.json).value();
+        return doc::parse_json_copy(memory, o.json).value();
     }
     // The snapshot with its data replaced.
     std::string refusal(std::string_view data) {
-        api::editor changed = api::editor::of(memory, made());
+        doc::editor changed = doc::editor::of(memory, made());
         changed.set("data", yaml(data));
         const auto read = read_snapshot(job, changed);
         return read ? "" : read.error().message;
@@ -228,7 +228,7 @@ class snapshots : public infos {
 };
 
 TEST_F(snapshots, bring_the_runtime_back) {
-    const api::ref map = made();
+    const doc::ref map = made();
     const auto read = read_snapshot(job, map);
     ASSERT_TRUE(read) << read.error().message;
     EXPECT_TRUE(equal((*read)->spec(), compiled->spec()));
@@ -238,7 +238,7 @@ TEST_F(snapshots, bring_the_runtime_back) {
 }
 
 TEST_F(snapshots, of_others_are_refused) {
-    const api::ref map = made();
+    const doc::ref map = made();
     job.meta.uid = "another";
     const auto read = read_snapshot(job, map);
     ASSERT_FALSE(read);

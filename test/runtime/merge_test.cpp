@@ -10,7 +10,6 @@
 #include <string>
 
 #include "documents.hpp"
-#include "runtime/merge_order.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -28,7 +27,7 @@ struct merge_case {
 class merges : public testing::TestWithParam<merge_case> {};
 
 TEST_P(merges, as_told) {
-    api::arena memory;
+    doc::arena memory;
     const auto merged = strategic_merge(memory, document(memory, GetParam().original),
                                         document(memory, GetParam().patch), *GetParam().type);
     ASSERT_TRUE(merged) << merged.error().message;
@@ -165,7 +164,7 @@ struct bad_patch {
 class bad_patches : public testing::TestWithParam<bad_patch> {};
 
 TEST_P(bad_patches, say_what_is_wrong) {
-    api::arena memory;
+    doc::arena memory;
     const auto merged = strategic_merge(memory, document(memory, "{'containers':[{'name':'a'}]}"),
                                         document(memory, GetParam().patch), schema::pod_spec);
     ASSERT_FALSE(merged);
@@ -186,20 +185,20 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) { return i.param.name; });
 
 TEST(merge, leaves_frozen_originals_alone) {
-    api::arena before;
+    doc::arena before;
     const auto original = document(before, "{'containers':[{'name':'a','env':[{'name':'X','value':'1'}]}]}");
-    const std::string text = api::to_json(original);
-    api::arena memory;
+    const std::string text = doc::to_json(original);
+    doc::arena memory;
     const auto merged = strategic_merge(
         memory, original, document(memory, "{'containers':[{'name':'a','env':[{'name':'X','value':'2'}]}]}"),
         schema::pod_spec);
     ASSERT_TRUE(merged);
-    EXPECT_EQ(api::to_json(original), text);
-    EXPECT_NE(api::to_json(*merged), text);
+    EXPECT_EQ(doc::to_json(original), text);
+    EXPECT_NE(doc::to_json(*merged), text);
 }
 
 TEST(merge, again_changes_nothing) {
-    api::arena memory;
+    doc::arena memory;
     const auto patch = document(memory,
                                 "{'volumes':[{'name':'v','hostPath':{'path':'/h'}}],'schedulingGates':[{'name':'b'}],"
                                 "'containers':[{'name':'n','env':[{'name':'B'},{'name':'A','value':'2'}]}]}");
@@ -208,10 +207,10 @@ TEST(merge, again_changes_nothing) {
                                    "'containers':[{'name':'m'},{'name':'n','env':[{'name':'A','value':'1'}]}]}");
     const auto once = strategic_merge(memory, original, patch, schema::pod_spec);
     ASSERT_TRUE(once);
-    const std::string text = api::to_json(*once);
+    const std::string text = doc::to_json(*once);
     const auto twice = strategic_merge(memory, *once, patch, schema::pod_spec);
     ASSERT_TRUE(twice);
-    EXPECT_EQ(api::to_json(*twice), text);
+    EXPECT_EQ(doc::to_json(*twice), text);
 }
 
 // Anybody who may make a runtime can make such lists.
@@ -221,7 +220,7 @@ TEST(merge, of_long_lists_takes_no_square_of_time) {
     for (int i = 0; i < items; ++i) {
         list.append(i == 0 ? "" : ",").append("{'name':'v").append(std::to_string(i)).append("'}");
     }
-    api::arena memory;
+    doc::arena memory;
     const auto original = document(memory, list + "]}");
     const auto merged =
         strategic_merge(memory, original, document(memory, "{'volumes':[{'name':'new'},{'name':'v7','emptyDir':{}}]}"),
@@ -243,7 +242,7 @@ TEST(merge, of_large_maps_takes_no_square_of_time) {
         }
         return text + "}}";
     };
-    api::arena memory;
+    doc::arena memory;
     const auto merged = strategic_merge(memory, document(memory, map(0, 100'000)),
                                         document(memory, map(99'999, 200'000)), schema::pod_spec);
     ASSERT_TRUE(merged) << merged.error().message;
@@ -256,7 +255,7 @@ TEST(merge, of_large_maps_takes_no_square_of_time) {
 }
 
 TEST(merge, finds_items_of_long_lists_as_of_short_ones) {
-    api::arena memory;
+    doc::arena memory;
     std::mt19937 random(7);
     const auto item = [&] {
         static constexpr std::array<const char*, 8> texts{"'a'", "80", "80.5", "8e1", "true", "-1", "'80'", "'b'"};
@@ -269,8 +268,8 @@ TEST(merge, finds_items_of_long_lists_as_of_short_ones) {
         for (int i = 0; i < 60; ++i) list.push_back(item());
         const item_places places(list, "k");
         for (int i = 0; i < 40; ++i) {
-            const api::ref wanted = item();
-            const auto same = [&](api::ref other) { return same_item(wanted, other, "k"); };
+            const doc::ref wanted = item();
+            const auto same = [&](doc::ref other) { return same_item(wanted, other, "k"); };
             const auto first = std::ranges::find_if(list, same);
             const auto found = places.find(wanted);
             ASSERT_EQ(found.has_value(), first != list.end()) << sorted(wanted);

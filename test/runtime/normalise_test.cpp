@@ -22,7 +22,7 @@ struct shape_case {
 class normal_forms : public testing::TestWithParam<shape_case> {};
 
 TEST_P(normal_forms, as_told) {
-    api::arena memory;
+    doc::arena memory;
     const auto normal = normalise(memory, document(memory, GetParam().before), *GetParam().type, "spec");
     ASSERT_TRUE(normal) << normal.error().message;
     EXPECT_EQ(sorted(*normal), sorted(GetParam().after));
@@ -72,7 +72,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) { return i.param.name; });
 
 TEST(normalise, names_the_path_of_an_unreadable_quantity) {
-    api::arena memory;
+    doc::arena memory;
     const auto normal = normalise(
         memory, document(memory, "{'containers':[{'name':'a'},{'name':'b','resources':{'limits':{'cpu':'lots'}}}]}"),
         schema::pod_spec, "spec.template");
@@ -82,7 +82,7 @@ TEST(normalise, names_the_path_of_an_unreadable_quantity) {
 }
 
 TEST(normalise, shares_what_it_does_not_change) {
-    api::arena memory;
+    doc::arena memory;
     const auto before = document(memory, "{'containers':[{'name':'a','image':'x'}]}");
     const auto after = normalise(memory, before, schema::pod_spec, {});
     ASSERT_TRUE(after);
@@ -92,7 +92,7 @@ TEST(normalise, shares_what_it_does_not_change) {
 class defaults : public testing::TestWithParam<shape_case> {};
 
 TEST_P(defaults, as_told) {
-    api::arena memory;
+    doc::arena memory;
     const auto filled = with_defaults(memory, document(memory, GetParam().before), *GetParam().type);
     EXPECT_EQ(sorted(filled), sorted(GetParam().after));
     EXPECT_EQ(sorted(with_defaults(memory, filled, *GetParam().type)), sorted(GetParam().after));

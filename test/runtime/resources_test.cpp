@@ -1,5 +1,5 @@
 // Sums, merges and counts of resources.
-#include "runtime/resources.hpp"
+#include "runtime/container.hpp"
 
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ struct request_case {
 class pod_request : public testing::TestWithParam<request_case> {};
 
 TEST_P(pod_request, as_the_scheduler_counts) {
-    api::arena memory;
+    doc::arena memory;
     const auto sum = pod_requests(document(memory, GetParam().pod_spec));
     ASSERT_TRUE(sum) << sum.error().message;
     EXPECT_EQ(sorted(sum->document(memory)), sorted(GetParam().requests));
@@ -56,7 +56,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) { return i.param.name; });
 
 TEST(resources, an_unreadable_amount_is_an_error) {
-    api::arena memory;
+    doc::arena memory;
     const auto sum = pod_requests(document(memory, "{'containers':[{'resources':{'requests':{'cpu':'many'}}}]}"));
     ASSERT_FALSE(sum);
     EXPECT_NE(sum.error().message.find("resource cpu"), std::string::npos) << sum.error().message;
@@ -74,7 +74,7 @@ struct count_case {
 class counts : public testing::TestWithParam<count_case> {};
 
 TEST_P(counts, as_told) {
-    api::arena memory;
+    doc::arena memory;
     const auto resources = document(memory, GetParam().resources);
     EXPECT_EQ(gpus_of(resources), GetParam().gpus);
     EXPECT_EQ(cpus_of(resources), GetParam().cpus);
@@ -95,7 +95,7 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& i) { return i.param.name; });
 
 TEST(resources, a_jobs_resources_lie_over_the_templates) {
-    api::arena memory;
+    doc::arena memory;
     const auto base = document(memory,
                                "{'limits':{'cpu':'4','memory':'8Gi'},'requests':{'cpu':'2'},"
                                "'claims':[{'name':'a'}]}");
@@ -111,13 +111,13 @@ TEST(resources, many_of_them_are_normalised_and_written_in_order) {
     for (int i = 0; i < 1000; ++i) {
         text.append(i == 0 ? "" : ",").append("'r").append(std::to_string(1999 - i)).append("':'1024Ki'");
     }
-    api::arena memory;
+    doc::arena memory;
     const auto merged = merge_resources(memory, {}, document(memory, text + "}}"), "path");
     ASSERT_TRUE(merged) << merged.error().message;
     EXPECT_EQ(merged->get({"limits", "r1500"}).as_string(), "1Mi");
     resource_list sum;
     for (const auto& m : merged->get("limits").members()) sum.set(m.key(), *api::quantity::parse(m.value));
-    const api::ref written = sum.document(memory);
+    const doc::ref written = sum.document(memory);
     ASSERT_EQ(written.size(), 1000U);
     EXPECT_EQ(written.members().front().key(), "r1000");
     EXPECT_EQ(written.members().back().value.as_string(), "1Mi");

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "api/json.hpp"
 #include "api/names.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::runtime {
 namespace {
@@ -12,10 +12,10 @@ namespace {
 namespace names = api::names;
 using namespace std::chrono_literals;
 
-constexpr api::seconds_time start{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
+constexpr base::seconds_time start{std::chrono::sys_days{std::chrono::year{2026} / 1 / 1}};
 
 api::condition condition(std::string_view type, api::condition_status status, std::string_view reason,
-                         api::seconds_time when = start) {
+                         base::seconds_time when = start) {
     api::condition c;
     c.type = type;
     c.status = status;
@@ -65,7 +65,7 @@ class machine : public testing::Test {
     api::job_set set;
     bool supported = true;
     std::optional<std::pair<std::string, std::string>> trouble;
-    api::micros_time now = start + 10s;
+    base::micros_time now = start + 10s;
     bool lifecycle = false;
     bool ended_by_others = false;
     bool lags = false;  // the JobSet is not yet suspended, or resumed, as the job is
@@ -198,7 +198,7 @@ TEST_F(machine, unsupported_runtimes_fail_for_good) {  // difference 1
 
 TEST_F(machine, wakes_for_the_deadline_and_enforces_it) {  // difference 2
     job.spec.active_deadline_seconds = 30;
-    EXPECT_EQ(next().wake_at, api::micros_time{start + 30s});
+    EXPECT_EQ(next().wake_at, base::micros_time{start + 30s});
     now = start + 30s;
     auto out = next();
     EXPECT_EQ(types(out.status), list{"Failed"});
@@ -216,7 +216,7 @@ TEST_F(machine, a_resumed_job_has_all_its_time_again) {
     job.spec.active_deadline_seconds = 30;
     job.status.conditions = {condition(names::suspended, api::condition_status::no, "Resumed", start + 100s)};
     now = start + 110s;
-    EXPECT_EQ(next().wake_at, api::micros_time{start + 130s});
+    EXPECT_EQ(next().wake_at, base::micros_time{start + 130s});
     job.spec.suspend = true;
     now = start + 500s;
     EXPECT_FALSE(next().wake_at) << "the clock of a suspended job stands";
