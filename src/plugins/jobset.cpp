@@ -1,5 +1,5 @@
 // Builds the JobSet from the filled-in template and folds its status back.
-#include "plugins/jobset.hpp"
+#include "plugins/builtin.hpp"
 
 #include <algorithm>
 #include <string>
@@ -11,8 +11,8 @@
 namespace cotrain::plugins {
 namespace {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 namespace names = api::names;
 
 std::uint32_t natural(std::int32_t count) { return static_cast<std::uint32_t>(std::max(count, 0)); }
@@ -113,9 +113,9 @@ base::result<> jobset::build_job_set(runtime::info& i, const api::train_job& job
     return {};
 }
 
-void jobset::report_status(api::train_job_status& status, const api::job_set& children, api::seconds_time now) const {
+void jobset::report_status(api::train_job_status& status, const api::job_set& set, base::seconds_time now) const {
     const auto said = [&](std::string_view theirs) {
-        const api::condition* const c = api::find_condition(children.conditions, theirs);
+        const api::condition* const c = api::find_condition(set.conditions, theirs);
         return c != nullptr && c->status == api::condition_status::yes ? c : nullptr;
     };
     // The first terminal condition wins.
@@ -129,7 +129,7 @@ void jobset::report_status(api::train_job_status& status, const api::job_set& ch
         api::set_condition(status.conditions, std::move(c), now);
     }
     status.jobs.clear();
-    for (const auto& j : children.jobs) {
+    for (const auto& j : set.jobs) {
         status.jobs.push_back({std::string(j.name), j.ready, j.succeeded, j.failed, j.active, j.suspended});
     }
 }

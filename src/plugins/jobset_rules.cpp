@@ -9,17 +9,18 @@
 #include <utility>
 #include <vector>
 
-#include "api/member_index.hpp"
 #include "api/names.hpp"
 #include "api/validation.hpp"
-#include "plugins/jobset.hpp"
-#include "runtime/bounds.hpp"
+#include "doc/member_index.hpp"
+#include "plugins/builtin.hpp"
+#include "plugins/pod_rules.hpp"
 #include "runtime/guards.hpp"
+#include "runtime/object.hpp"
 
 namespace cotrain::plugins {
 namespace {
 
-using api::ref;
+using doc::ref;
 namespace names = api::names;
 
 constexpr std::size_t shown_name_bytes_max = 100;
@@ -66,8 +67,8 @@ class job_names {
     explicit job_names(ref jobs) : jobs_(jobs), names_(jobs), containers_(jobs.size()) {}
 
     struct container_names {
-        api::name_index containers;
-        api::name_index init_containers;
+        doc::name_index containers;
+        doc::name_index init_containers;
     };
 
     [[nodiscard]] std::size_t size() const { return containers_.size(); }
@@ -77,18 +78,18 @@ class job_names {
         auto& known = containers_[job];
         if (!known) {
             const ref pods = pod_spec_of(jobs_.at(job));
-            known.emplace(api::name_index(pods.get("containers")), api::name_index(pods.get("initContainers")));
+            known.emplace(doc::name_index(pods.get("containers")), doc::name_index(pods.get("initContainers")));
         }
         return *known;
     }
 
    private:
     ref jobs_;
-    api::name_index names_;
+    doc::name_index names_;
     std::vector<std::optional<container_names>> containers_;
 };
 
-// What a finding about a container is told with.
+// What a finding about a container names.
 struct blame {
     std::string path;  // up to the list
     ref value;         // of the whole field; absent: the item and its place are named
@@ -274,6 +275,8 @@ void jobset::validate(const runtime::info& i, const runtime::review& r, runtime:
     check_names(i, r, out);
     check_counts(i, r, out);
     check_pods(i, r, out);
+    check_pod_templates(i, r, out);
+    warn_of_ignored_trainer(i, r, out);
 }
 
 }  // namespace cotrain::plugins

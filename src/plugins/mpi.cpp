@@ -1,24 +1,72 @@
 // Volumes, mounts and environment of launcher and nodes; the Secret and the ConfigMap they mount.
-#include "plugins/mpi.hpp"
+#include "plugins/builtin.hpp"
 
 #include <algorithm>
 #include <string>
 
-#include "api/json.hpp"
 #include "api/names.hpp"
-#include "plugins/encode.hpp"
-#include "plugins/mpi_env.hpp"
-#include "runtime/bounds.hpp"
+#include "base/encoding.hpp"
+#include "doc/json.hpp"
+#include "plugins/keys.hpp"
+#include "runtime/container.hpp"
 #include "runtime/guards.hpp"
-#include "runtime/processes.hpp"
-#include "runtime/resources.hpp"
+#include "runtime/object.hpp"
 
 namespace cotrain::plugins {
 namespace {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 namespace names = api::names;
+
+constexpr std::string_view hostfile_path = "/etc/mpi/hostfile";
+constexpr std::string_view ssh_args = "-o ConnectionAttempts=10";
+// Hydra tells the nodes where its launcher is: by the host's short name, which no other Pod can look up, unless there
+// is an interface whose address it may tell instead. This is what container runtimes call a Pod's.
+constexpr std::string_view pod_interface = "eth0";
+
+void put_open_mpi(runtime::container& launcher, const std::string& slots) {
+    launcher.put_env(names::env_ompi_hostfile, hostfile_path);
+    launcher.put_env(names::env_ompi_keep_fqdn, "true");
+    launcher.put_env(names::env_ompi_slots, slots);
+    launcher.put_env(names::env_ompi_rsh_args, ssh_args);
+    // Open MPI 5 launches through PRRTE, which reads none of the above (contract, difference 28). Its
+    // keep_fqdn_hostnames stays off: with it, a launcher that trains takes itself, whose host name is short, for
+    // another host.
+    launcher.put_env_default("PRTE_MCA_prte_default_hostfile", hostfile_path);
+    launcher.put_env_default("PRTE_MCA_prte_set_default_slots", slots);
+    launcher.put_env_default("PRTE_MCA_plm_ssh_args", ssh_args);
+}
+
+// Where the hostfile is, how many processes a host takes, patience of ssh, full host names: checked against the
+// programs' sources, Open MPI 4 (ORTE), Open MPI 5 (PRRTE 3 and 4: "prte_…" and "plm_ssh_args"), Intel MPI and MPICH
+// (Hydra; "LAUNCH" in older versions, "LAUNCHER" in newer ones).
+void put_launcher_env(runtime::container& launcher, api::mpi_implementation implementation, std::int64_t slots) {
+    const std::string text = std::to_string(slots);
+    switch (implementation) {
+        case api::mpi_implementation::open_mpi: put_open_mpi(launcher, text); break;
+        case api::mpi_implementation::intel:
+            launcher.put_env_default("I_MPI_HYDRA_HOST_FILE", hostfile_path);
+            launcher.put_env_default("I_MPI_HYDRA_BOOTSTRAP", "ssh");
+            launcher.put_env_default("I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", ssh_args);
+            launcher.put_env_default("I_MPI_HYDRA_IFACE", pod_interface);
+            launcher.put_env_default("I_MPI_PERHOST", text);
+            break;
+        case api::mpi_implementation::mpich:
+            launcher.put_env_default("HYDRA_HOST_FILE", hostfile_path);
+            launcher.put_env_default("HYDRA_IFACE", pod_interface);
+            launcher.put_env_default("HYDRA_LAUNCHER", "ssh");
+            launcher.put_env_default("HYDRA_LAUNCH_EXTRA_ARGS", ssh_args);
+            launcher.put_env_default("HYDRA_LAUNCHER_EXTRA_ARGS", ssh_args);
+            break;
+    }
+}
+
+// What follows a host's name on its line, newline included.
+std::string hostfile_suffix(api::mpi_implementation implementation, std::int64_t slots) {
+    const bool open = implementation == api::mpi_implementation::open_mpi;
+    return (open ? " slots=" : ":") + std::to_string(slots) + "\n";
+}
 
 constexpr std::int32_t key_mode = 0400;          // for files of the Secret that have no mode of their own
 constexpr std::int32_t private_key_mode = 0640;  // readable for the group: images run sshd as other users
@@ -105,11 +153,7 @@ std::string hostfile_excess(const runtime::info& i, const api::mpi_policy& polic
            " hosts with these names fit";
 }
 
-bool is_plain(const runtime::endpoints& hosts) {
-    return ref::make_string(hosts.prefix()).plain() && ref::make_string(hosts.domain()).plain();
-}
-
-// The hosts stream straight into the text: they are made of DNS labels, which need no escaping, only the newlines do.
+// The names go straight into the text: they are made of DNS labels, which need no escaping, only the newlines do.
 base::result<runtime::object> hostfile_map(const runtime::info& i, const api::train_job& job,
                                            const api::mpi_policy& policy, std::string suffix) {
     suffix.replace(suffix.size() - 1, 1, "\\n");
@@ -117,13 +161,14 @@ base::result<runtime::object> hostfile_map(const runtime::info& i, const api::tr
     const editor head = runtime::new_child(i.memory(), names::config_map, map_name, job);
     std::string json;
     json.reserve(512 + map_name.size() * 2 + hostfile_bytes(i, policy, suffix.size()));
-    api::append_json(json, head);
+    doc::append_json(json, head);
     json.pop_back();
     json.append(R"(,"data":{")").append(names::hostfile_key).append(R"(":")");
     for (const auto& set : i.pod_sets()) {
         if (!is_host(set, policy)) continue;
         const std::size_t left = runtime::object_bytes_max - std::min(runtime::object_bytes_max, json.size());
-        if (!is_plain(set.hosts) || !set.hosts.append_lines(json, suffix, left)) {
+        const bool plain = set.hosts.empty() || ref::make_string(set.hosts.front().text()).plain();
+        if (!plain || !set.hosts.append_lines(json, suffix, left)) {
             return base::fail(base::errc::internal, "a hostfile that was not checked");
         }
     }
@@ -140,12 +185,18 @@ base::result<runtime::object> key_secret(const runtime::info& i, const api::trai
     editor secret = runtime::new_child(i.memory(), names::secret, secret_name, job);
     secret.set("type", names::ssh_secret_type).set("immutable", true);
     secret.ensure_object("data")
-        .set(names::ssh_private_key, base64(key->private_pem))
-        .set(names::ssh_public_key, base64(key->public_line));
+        .set(names::ssh_private_key, base::encode_base64(key->private_pem))
+        .set(names::ssh_public_key, base::encode_base64(key->public_line));
     return runtime::finish(names::secret, secret_name, secret);
 }
 
 }  // namespace
+
+bool mpi::is_complete_pair(ref secret) {
+    const auto holds = [&](std::string_view key) { return !secret.get({"data", key}).as_string().empty(); };
+    return secret.get("type").as_string() == names::ssh_secret_type && holds(names::ssh_private_key) &&
+           holds(names::ssh_public_key);
+}
 
 base::result<> mpi::enforce_ml_policy(runtime::info& i, const api::train_job& job) const {
     const api::mpi_policy* const policy = policy_of(i);
@@ -176,19 +227,12 @@ base::result<> mpi::build(const runtime::info& i, const api::train_job& job, con
     if (auto excess = hostfile_excess(i, *policy, suffix.size()); !excess.empty()) {
         return base::fail(base::errc::too_large, std::move(excess));
     }
-    const std::string secret_name = runtime::child_name(job, names::ssh_auth_suffix);
-    switch (seen.state_of(names::secret, secret_name)) {
-        case runtime::child_state::ours:  // immutable, never rotated
-        case runtime::child_state::premade: break;
-        case runtime::child_state::foreign:
-            if (!seen.foreign_later) return runtime::foreign_child(names::secret, secret_name);
-            out.push_back({&names::secret, secret_name, {}});
-            break;
-        case runtime::child_state::absent: {
-            auto secret = key_secret(i, job, seen);
-            if (!secret) return base::fail(secret.error());
-            out.push_back(std::move(*secret));
-        }
+    const auto wanted = runtime::to_be_made(keys, job, seen, out);
+    if (!wanted) return base::fail(wanted.error());
+    if (*wanted) {
+        auto secret = key_secret(i, job, seen);
+        if (!secret) return base::fail(std::move(secret.error()));
+        out.push_back(std::move(*secret));
     }
     auto map = hostfile_map(i, job, *policy, suffix);
     if (!map) return base::fail(std::move(map.error()));

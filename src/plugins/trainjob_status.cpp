@@ -1,12 +1,12 @@
 // Environment, projected token and CA for pods that report their progress.
-#include "plugins/trainjob_status.hpp"
+#include "plugins/builtin.hpp"
 
 #include "api/names.hpp"
 
 namespace cotrain::plugins {
 namespace {
 
-using api::editor;
+using doc::editor;
 namespace names = api::names;
 
 constexpr std::string_view token_volume = "kubeflow-trainer-token";

@@ -7,9 +7,9 @@
 #include "api/quantity.hpp"
 #include "base/random.hpp"
 #include "plan.hpp"
-#include "runtime/bounds.hpp"
-#include "runtime/gang.hpp"
-#include "runtime/snapshot.hpp"
+#include "runtime/compiled_runtime.hpp"
+#include "runtime/guards.hpp"
+#include "runtime/object.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -108,17 +108,17 @@ TEST(bounds, what_jobs_and_overrides_multiply_to_is_refused) {
         env += "]}]}}, ";
     }
     plan trees(runtime_text("mlPolicy: {}", jobs_of(4000)), job_text(env + "]"));
-    api::arena memory(api::plan_bytes_max);
+    doc::arena memory(doc::plan_bytes_max);
     const auto objects = trees.framework.new_objects(memory, trees.job, trees.compiled(), trees.seen);
     ASSERT_FALSE(objects);
     EXPECT_EQ(objects.error().code, base::errc::too_large);
     EXPECT_THAT(objects.error().message, HasSubstr("bytes that a plan may take"));
-    EXPECT_LT(memory.bytes_reserved(), api::plan_bytes_max + (1UL << 20U));
+    EXPECT_LT(memory.bytes_reserved(), doc::plan_bytes_max + (1UL << 20U));
 }
 
 TEST(bounds, a_plan_of_many_jobs_ends_where_its_memory_does) {
     plan p(runtime_text("mlPolicy: {}", jobs_of(6'000)), job_text());
-    api::arena memory(1UL << 20U);
+    doc::arena memory(1UL << 20U);
     const auto objects = p.framework.new_objects(memory, p.job, p.compiled(), p.seen);
     ASSERT_FALSE(objects);
     EXPECT_EQ(objects.error().code, base::errc::too_large);
@@ -132,8 +132,8 @@ TEST(bounds, a_runtime_is_not_rendered_beyond_measure) {
     deep += "{";
     for (int i = 0; i < 20'000; ++i) deep += "k" + std::to_string(i) + ": 1, ";
     deep += "}" + std::string(480, '}');
-    api::arena memory;
-    const auto document = api::parse_yaml(
+    doc::arena memory;
+    const auto document = doc::parse_yaml(
         memory, memory.copy(runtime_text("mlPolicy: {}", "\n      unknown: " + deep + std::string(one_node_job))));
     ASSERT_TRUE(document) << document.error().message;
     const auto made = runtime::compiled_runtime::compile(*document);
@@ -144,11 +144,11 @@ TEST(bounds, a_runtime_is_not_rendered_beyond_measure) {
 class snapshots : public testing::Test {
    public:
     std::string error_of(const std::string& text) {
-        api::arena memory;
-        api::editor map = api::editor::object(memory);
-        api::editor metadata = map.ensure_object("metadata");
+        doc::arena memory;
+        doc::editor map = doc::editor::object(memory);
+        doc::editor metadata = map.ensure_object("metadata");
         metadata.set("name", "job-runtime-snapshot");
-        api::editor owner = metadata.ensure_array("ownerReferences").append_object();
+        doc::editor owner = metadata.ensure_array("ownerReferences").append_object();
         owner.set("kind", "TrainJob").set("name", "job").set("uid", "u-1").set("controller", true);
         map.ensure_object("data").set("runtime", text);
         plan p(runtime_text("mlPolicy: {}"), job_text());
@@ -207,27 +207,27 @@ TEST(bounds, no_name_gets_out_of_its_string) {
         };
         const std::string subdomain = word();
         const std::string name = word();
-        api::arena memory;
-        api::editor runtime = api::editor::object(memory);
+        doc::arena memory;
+        doc::editor runtime = doc::editor::object(memory);
         runtime.set("apiVersion", "trainer.kubeflow.org/v1alpha1").set("kind", "TrainingRuntime");
         runtime.ensure_object("metadata").set("name", "rt");
         runtime.ensure_object({"spec", "mlPolicy", "mpi"}).set("runLauncherAsNode", true);
-        api::editor spec = runtime.child("spec").ensure_object({"template", "spec"});
+        doc::editor spec = runtime.child("spec").ensure_object({"template", "spec"});
         spec.ensure_object("network").set("subdomain", subdomain);
         for (const std::string& job : {std::string("launcher"), std::string("node"), name}) {
-            api::editor pods = spec.ensure_array("replicatedJobs")
+            doc::editor pods = spec.ensure_array("replicatedJobs")
                                    .append_object()
                                    .set("name", job)
                                    .ensure_object({"template", "spec", "template", "spec"});
             pods.ensure_array("containers").append_object().set("name", "node").set("image", "i");
         }
         plan p(runtime_text("mlPolicy: {}"), job_text());
-        const auto compiled = runtime::compiled_runtime::compile(api::freeze(memory, runtime));
+        const auto compiled = runtime::compiled_runtime::compile(doc::freeze(memory, runtime));
         ASSERT_TRUE(compiled) << compiled.error().message;
         const auto objects = p.framework.new_objects(memory, p.job, **compiled, p.seen);
         if (!objects) continue;
         for (const auto& o : *objects) {
-            const auto parsed = api::parse_json_copy(memory, o.json);
+            const auto parsed = doc::parse_json_copy(memory, o.json);
             ASSERT_TRUE(parsed) << o.json;
             for (const auto& m : parsed->members()) {
                 EXPECT_THAT((std::array{"apiVersion", "kind", "metadata", "data", "spec", "type", "immutable"}),

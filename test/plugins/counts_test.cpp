@@ -140,12 +140,12 @@ struct planned {
     std::int64_t pods = 0;
 };
 
-planned read(api::ref job_set) {
+planned read(doc::ref job_set) {
     planned out;
     const auto subdomain = job_set.get({"spec", "network", "subdomain"}).as_string("job");
-    for (const api::ref job : job_set.get({"spec", "replicatedJobs"}).items()) {
+    for (const doc::ref job : job_set.get({"spec", "replicatedJobs"}).items()) {
         const std::string name(job.get("name").as_string());
-        const api::ref spec = job.get({"template", "spec"});
+        const doc::ref spec = job.get({"template", "spec"});
         const size s{job.get("replicas").as_int(1), spec.get("parallelism").as_int(-1)};
         EXPECT_EQ(spec.get("completions").as_int(-1), s.pods) << name;
         out.sizes[name] = s;
@@ -190,7 +190,7 @@ TEST_F(counts, are_the_references_but_for_the_numbered_differences) {  // 18, 27
 
 TEST_F(counts, of_the_pod_group_are_those_of_the_job_set) {
     each(2, [](const case_spec&, plan& p, const planned& made) {
-        const api::ref group = p.object("PodGroup");
+        const doc::ref group = p.object("PodGroup");
         EXPECT_EQ(group.get({"spec", "minMember"}).as_int(0), made.pods);
         EXPECT_EQ(static_cast<bool>(group), made.pods > 0) << "schedulers refuse groups of none";
     });
@@ -232,12 +232,12 @@ TEST_F(counts, in_the_environment_are_those_of_the_trainer_and_each_pod_has_a_ra
         const std::string trainer = c.trainer();
         if (framework == known.end() || trainer.empty()) return;
         const size s = made.sizes.at(trainer);
-        const api::ref env = p.container(trainer).get("env");
-        const api::ref nodes = env.find_by("name", framework->second.nodes).get("value");
+        const doc::ref env = p.container(trainer).get("env");
+        const doc::ref nodes = env.find_by("name", framework->second.nodes).get("value");
         ASSERT_EQ(static_cast<bool>(nodes), s.replicas == 1 || s.pods == 1) << "no field tells these Pods apart";
         if (!nodes) return;
         EXPECT_EQ(nodes.as_string(), std::to_string(s.replicas * s.pods));
-        const api::ref field = env.find_by("name", framework->second.rank).get({"valueFrom", "fieldRef", "fieldPath"});
+        const doc::ref field = env.find_by("name", framework->second.rank).get({"valueFrom", "fieldRef", "fieldPath"});
         std::set<std::int64_t> ranks;
         for (std::int64_t r = 0; r < s.replicas; ++r) {
             for (std::int64_t n = 0; n < s.pods; ++n) ranks.insert(rank_of(field.as_string(), r, n));
@@ -255,7 +255,7 @@ TEST_F(counts, in_fluxs_scripts_are_those_of_the_trainer) {
         const std::string trainer = c.trainer();
         if (c.policy != "flux" || trainer.empty()) return;
         const size s = made.sizes.at(trainer);
-        const api::ref scripts = p.object("ConfigMap", "job-flux-entrypoint").get("data");
+        const doc::ref scripts = p.object("ConfigMap", "job-flux-entrypoint").get("data");
         const std::string nodes = std::to_string(s.replicas * s.pods);
         EXPECT_TRUE(scripts.get("entrypoint.sh").as_string().contains("flags=\"-N " + nodes + " -n " + nodes + "\""));
         std::string hosts;

@@ -1,5 +1,5 @@
 // Flux: wrapped commands, scripts that are shell, and a certificate that nobody can guess.
-#include "plugins/flux.hpp"
+#include "plugins/builtin.hpp"
 
 #include <gmock/gmock.h>
 #include <openssl/evp.h>
@@ -11,8 +11,8 @@
 #include <string>
 
 #include "plan.hpp"
-#include "plugins/encode.hpp"
-#include "plugins/flux_scripts.hpp"
+#include "plugins/flux.hpp"
+#include "plugins/keys.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -38,9 +38,9 @@ std::string script(plan& p, std::string_view name) {
     return std::string(p.object("ConfigMap", "job-flux-entrypoint").get({"data", name}).as_string());
 }
 
-std::vector<std::string> strings(api::ref list) {
+std::vector<std::string> strings(doc::ref list) {
     std::vector<std::string> out;
-    for (const api::ref item : list.items()) out.emplace_back(item.as_string());
+    for (const doc::ref item : list.items()) out.emplace_back(item.as_string());
     return out;
 }
 
@@ -67,7 +67,7 @@ TEST(flux, takes_the_jobs_settings_first) {
     EXPECT_THAT(script(p, "init.sh"), HasSubstr("queue-policy = \"fcfs\"\n"));
     EXPECT_THAT(script(p, "init.sh"), HasSubstr("default_bind = \"tcp://eth0:%p\"\n"));
     EXPECT_THAT(script(p, "init.sh"), HasSubstr("hosts=\"job-worker-0-[0]\"\n"));
-    const api::ref installer = p.pod_spec("worker").get("initContainers").find_by("name", "flux-installer");
+    const doc::ref installer = p.pod_spec("worker").get("initContainers").find_by("name", "flux-installer");
     EXPECT_EQ(installer.get("image").as_string(), "view");
     EXPECT_EQ(strings(p.container("worker").get("command")).back(), "x a b");
 }
@@ -161,9 +161,9 @@ TEST(flux, keeps_volume_names_valid_for_long_jobs) {
     p.job.meta.name = name;
     const auto objects = p.make();
     ASSERT_TRUE(objects) << objects.error().message;
-    const api::ref set = api::parse_json_copy(p.memory, objects->back().json).value();
-    const api::ref pods = set.get({"spec", "replicatedJobs"}).at(0).get({"template", "spec", "template", "spec"});
-    for (const api::ref volume : pods.get("volumes").items()) EXPECT_LE(volume.get("name").text().size(), 63U);
+    const doc::ref set = doc::parse_json_copy(p.memory, objects->back().json).value();
+    const doc::ref pods = set.get({"spec", "replicatedJobs"}).at(0).get({"template", "spec", "template", "spec"});
+    for (const doc::ref volume : pods.get("volumes").items()) EXPECT_LE(volume.get("name").text().size(), 63U);
 }
 
 TEST(flux, refuses_no_processes_and_its_own_container) {

@@ -26,13 +26,13 @@ TEST(gangs, count_replicas_and_limits) {  // difference 9
     plan p(runtime_text("podGroupPolicy: {coscheduling: {scheduleTimeoutSeconds: 300}}\n  mlPolicy: {numNodes: 4}",
                         two_jobs),
            job_text());
-    const api::ref spec = p.object("PodGroup").get("spec");
+    const doc::ref spec = p.object("PodGroup").get("spec");
     EXPECT_EQ(spec.get("minMember").as_int(), 4 + 3 * 2);
     EXPECT_EQ(spec.get({"minResources", "cpu"}).as_string(), "8");
     EXPECT_EQ(spec.get({"minResources", "memory"}).as_string(), "4Gi");
     EXPECT_EQ(spec.get("scheduleTimeoutSeconds").as_int(), 300);
-    for (const api::ref job : p.object("JobSet").get({"spec", "replicatedJobs"}).items()) {
-        const api::ref labels = job.get({"template", "spec", "template", "metadata", "labels"});
+    for (const doc::ref job : p.object("JobSet").get({"spec", "replicatedJobs"}).items()) {
+        const doc::ref labels = job.get({"template", "spec", "template", "metadata", "labels"});
         EXPECT_EQ(labels.get("scheduling.x-k8s.io/pod-group").as_string(), "job");
     }
 }
@@ -61,12 +61,12 @@ TEST(gangs, of_volcano_carry_queue_priority_and_topology) {
     plan p(runtime_text("podGroupPolicy: {volcano: {networkTopology: {mode: soft}}}", two_jobs),
            job_text("runtimePatches: [{manager: a.b/c, trainingRuntimeSpec: {template: {metadata: {annotations: "
                     "{scheduling.volcano.sh/queue-name: gold}}}}}]"));
-    const api::ref spec = p.object("PodGroup").get("spec");
+    const doc::ref spec = p.object("PodGroup").get("spec");
     EXPECT_EQ(spec.get("queue").as_string(), "gold");
     EXPECT_EQ(spec.get("priorityClassName").as_string(), "high");
     EXPECT_EQ(spec.get({"networkTopology", "mode"}).as_string(), "soft");
     EXPECT_EQ(spec.get({"networkTopology", "highestTierAllowed"}).as_int(), 1);
-    const api::ref pods =
+    const doc::ref pods =
         p.object("JobSet").get({"spec", "replicatedJobs"}).at(0).get({"template", "spec", "template", "metadata"});
     EXPECT_EQ(pods.get({"annotations", "scheduling.k8s.io/group-name"}).as_string(), "job");
 }

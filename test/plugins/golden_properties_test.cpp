@@ -10,28 +10,28 @@
 
 #include "base/random.hpp"
 #include "plugins/builtin.hpp"
-#include "plugins/mpi_keys.hpp"
+#include "plugins/keys.hpp"
 #include "runtime/normalise.hpp"
 #include "support/golden/golden_case.hpp"
 
 namespace cotrain::golden {
 namespace {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 
-ref shuffled(api::arena& memory, ref value, base::random_source& random) {
+ref shuffled(doc::arena& memory, ref value, base::random_source& random) {
     if (value.is_array()) {
         editor out = editor::array(memory);
         for (const ref item : value.items()) out.append(shuffled(memory, item, random));
-        return api::freeze(memory, out);
+        return doc::freeze(memory, out);
     }
     if (!value.is_object()) return value;
-    std::vector<api::member> members(value.members().begin(), value.members().end());
+    std::vector<doc::member> members(value.members().begin(), value.members().end());
     for (std::size_t i = members.size(); i > 1; --i) std::swap(members[i - 1], members[random.next() % i]);
     editor out = editor::object(memory);
     for (const auto& m : members) out.set(m.key(), shuffled(memory, m.value, random));
-    return api::freeze(memory, out);
+    return doc::freeze(memory, out);
 }
 
 struct pair {
@@ -62,7 +62,7 @@ class plans : public testing::Test {
             if (found == runtimes.end()) return;
             editor job = editor::of(from.memory, runtime::with_defaults(from.memory, document));
             job.ensure_object("metadata").set("uid", "u-1").set("namespace", "ns");
-            pairs_.push_back({from.name + " " + name, found->second, api::freeze(from.memory, job)});
+            pairs_.push_back({from.name + " " + name, found->second, doc::freeze(from.memory, job)});
         }
     }
 
@@ -85,7 +85,7 @@ class plans : public testing::Test {
 
     std::vector<pair> pairs_;
     std::size_t planned_ = 0;
-    api::arena memory_;
+    doc::arena memory_;
 
    private:
     std::vector<std::unique_ptr<recorded_case>> kept_;
@@ -110,8 +110,8 @@ TEST_F(plans, do_not_depend_on_the_order_of_members) {
         const auto actual = plan(shuffled(memory_, p.runtime, random), shuffled(memory_, p.job, random));
         ASSERT_EQ(expected.size(), actual.size()) << p.name;
         for (std::size_t i = 0; i < expected.size(); ++i) {
-            const auto a = api::parse_json_copy(memory_, expected[i].json);
-            const auto b = api::parse_json_copy(memory_, actual[i].json);
+            const auto a = doc::parse_json_copy(memory_, expected[i].json);
+            const auto b = doc::parse_json_copy(memory_, actual[i].json);
             ASSERT_TRUE(a && b) << p.name;
             EXPECT_TRUE(equal(*a, *b)) << p.name << "\n" << expected[i].json << "\n" << actual[i].json;
         }

@@ -130,7 +130,7 @@ class player {
     // Paths and kinds of errors count, wording does not.
     void compare_findings(const runtime::verdict& ours, ref message, const std::string& key) {
         const std::size_t expected = message.is_array() ? message.size() - 1 : 1;
-        const std::string text = api::to_json(message);
+        const std::string text = doc::to_json(message);
         bool same = ours.errors.size() == expected;
         for (const auto& e : ours.errors) {
             std::string path = e.path;
@@ -202,7 +202,7 @@ class player {
     }
 
     recorded_case case_;
-    api::arena memory_;
+    doc::arena memory_;
     world world_;
     std::vector<difference> differences_;
     std::map<std::string, ref> last_;

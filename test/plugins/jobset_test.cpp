@@ -1,5 +1,5 @@
 // The JobSet: what is spliced in, when it is left alone, what admission demands, how progress comes back.
-#include "plugins/jobset.hpp"
+#include "plugins/builtin.hpp"
 
 #include "plan.hpp"
 
@@ -39,7 +39,7 @@ TEST(jobset, gets_what_the_job_brings) {
                     "{fieldPath: x, apiVersion: v1}}}, {name: NOVEL, valueFrom: {novel: {deep: 1}}}, {name: CPU, "
                     "valueFrom: {resourceFieldRef: {resource: limits.cpu, divisor: 1}}}]}, initializer: "
                     "{dataset: {storageUri: s3://b, secretRef: {name: s}}}"));
-    const api::ref jobs = p.object("JobSet").get({"spec", "replicatedJobs"});
+    const doc::ref jobs = p.object("JobSet").get({"spec", "replicatedJobs"});
     EXPECT_EQ(jobs.at(0).get("replicas").as_int(), 1);
     EXPECT_EQ(p.env("STORAGE_URI", "dataset-initializer", "dataset-initializer"), "s3://b");
     EXPECT_EQ(p.container("dataset-initializer", "dataset-initializer")
@@ -48,21 +48,21 @@ TEST(jobset, gets_what_the_job_brings) {
                   .get({"secretRef", "name"})
                   .as_string(),
               "s");
-    const api::ref node = p.container();
+    const doc::ref node = p.container();
     EXPECT_EQ(node.get("image").as_string(), "mine");
     EXPECT_EQ(node.get("command").size(), 1U);
     EXPECT_FALSE(node.get("args"));
     EXPECT_FALSE(node.get("env").at(1).get({"valueFrom", "fieldRef", "apiVersion"}));
     EXPECT_EQ(node.get("env").at(2).get({"valueFrom", "novel", "deep"}).as_int(), 1);  // difference 24
-    const api::ref divisor = node.get("env").at(3).get({"valueFrom", "resourceFieldRef", "divisor"});
-    EXPECT_TRUE(divisor.is_string() && divisor.text() == "1") << api::to_json(divisor);
+    const doc::ref divisor = node.get("env").at(3).get({"valueFrom", "resourceFieldRef", "divisor"});
+    EXPECT_TRUE(divisor.is_string() && divisor.text() == "1") << doc::to_json(divisor);
     EXPECT_EQ(jobs.at(1).get({"template", "spec", "completions"}).as_int(), 2);
 }
 
 TEST(jobset, carries_owner_and_suspension) {
     plan p(runtime_text("mlPolicy: {}"), job_text("suspend: true"));
-    const api::ref set = p.object("JobSet");
-    const api::ref owner = set.get({"metadata", "ownerReferences"}).at(0);
+    const doc::ref set = p.object("JobSet");
+    const doc::ref owner = set.get({"metadata", "ownerReferences"}).at(0);
     EXPECT_EQ(owner.get("uid").as_string(), "u-1");
     EXPECT_TRUE(owner.get("controller").as_bool(false));
     EXPECT_TRUE(owner.get("blockOwnerDeletion").as_bool(false));
@@ -181,7 +181,7 @@ TEST(jobset, keeps_rules_we_added_away_from_existing_jobs) {
     plan old(runtime_text("mlPolicy: {}", with_initializer), job_text("trainer: {numNodes: 0}"));
     plan same(runtime_text("mlPolicy: {}", with_initializer), job_text("trainer: {numNodes: 0}"));
     EXPECT_TRUE(same.review(&old.job).accepted());
-    same.job.meta.deletion_time = api::seconds_time{};
+    same.job.meta.deletion_time = base::seconds_time{};
     EXPECT_TRUE(same.review().accepted());
 }
 
@@ -198,7 +198,7 @@ status:
     ASSERT_EQ(status.conditions.size(), 1U);
     EXPECT_EQ(status.conditions[0].type, "Complete");
     EXPECT_EQ(status.conditions[0].reason, "R");
-    EXPECT_EQ(api::format_time(status.conditions[0].last_transition_time), "2031-02-03T04:05:06Z");
+    EXPECT_EQ(base::format_time(status.conditions[0].last_transition_time), "2031-02-03T04:05:06Z");
     EXPECT_EQ(status.jobs, (std::vector<api::job_status>{{"node", 1, 2, 3, 4, 5}}));
 }
 

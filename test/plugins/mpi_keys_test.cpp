@@ -1,5 +1,5 @@
 // Keys that OpenSSH takes, made from whatever bytes come.
-#include "plugins/mpi_keys.hpp"
+#include "plugins/keys.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/bio.h>
@@ -13,7 +13,6 @@
 #include <memory>
 #include <string>
 
-#include "plugins/encode.hpp"
 #include "support/temp_dir.hpp"
 
 namespace cotrain::plugins {
@@ -103,14 +102,6 @@ TEST(mpi_keys, openssh_reads_them) {
     // The public half that OpenSSH derives is the one we wrote.
     const auto pem = dir.write("id", key->private_pem).string();
     EXPECT_EQ(output_of("ssh-keygen -y -f " + pem), key->public_line);
-}
-
-TEST(encode, base64_pads) {
-    EXPECT_EQ(base64(""), "");
-    EXPECT_EQ(base64("f"), "Zg==");
-    EXPECT_EQ(base64("fo"), "Zm8=");
-    EXPECT_EQ(base64("foo"), "Zm9v");
-    EXPECT_EQ(base64("foobar\xff"), "Zm9vYmFy/w==");
 }
 
 TEST(encode, z85_as_its_rfc_shows) {

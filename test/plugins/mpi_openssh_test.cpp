@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "plugins/mpi_keys.hpp"
+#include "plugins/keys.hpp"
 #include "support/temp_dir.hpp"
 
 namespace cotrain::plugins {

@@ -1,5 +1,5 @@
 // Launcher, nodes, hostfile and keys.
-#include "plugins/mpi.hpp"
+#include "plugins/builtin.hpp"
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ class hostfiles : public testing::TestWithParam<host_case> {};
 TEST_P(hostfiles, list_what_takes_processes) {
     plan p(runtime_text(GetParam().policy, launcher_and_node), job_text("trainer: " + std::string(GetParam().trainer)));
     EXPECT_EQ(hostfile(p), GetParam().hosts);
-    const api::ref jobs = p.object("JobSet").get({"spec", "replicatedJobs"});
+    const doc::ref jobs = p.object("JobSet").get({"spec", "replicatedJobs"});
     EXPECT_EQ(jobs.at(0).get({"template", "spec", "parallelism"}).as_int(), 1);  // difference 18
 }
 
@@ -79,7 +79,7 @@ TEST(mpi, keeps_the_nodes_parallelism_unless_a_number_scales_them) {
           spec: {parallelism: 6, template: {spec: {containers: [{name: node, image: i}]}}}
 )"),
                job_text("trainer: " + std::string(trainer)));
-        const api::ref launcher = p.object("JobSet").get({"spec", "replicatedJobs"}).at(0);
+        const doc::ref launcher = p.object("JobSet").get({"spec", "replicatedJobs"}).at(0);
         EXPECT_EQ(launcher.get("replicas").as_int(), 1) << policy << trainer;
         EXPECT_EQ(launcher.get({"template", "spec", "parallelism"}).as_int(), 1) << policy << trainer;
         return std::ranges::count(hostfile(p), '\n');
@@ -163,7 +163,7 @@ TEST(mpi, lets_own_values_of_added_variables_win) {
 
 TEST(mpi, makes_keys_once) {
     plan p(runtime_text("mlPolicy: {mpi: {}}", launcher_and_node), job_text());
-    const api::ref secret = p.object("Secret", "job-mpi-ssh-auth");
+    const doc::ref secret = p.object("Secret", "job-mpi-ssh-auth");
     EXPECT_EQ(secret.get("type").as_string(), "kubernetes.io/ssh-auth");
     EXPECT_TRUE(secret.get("immutable").as_bool(false));
     const runtime::observed_child have{&api::names::secret, "job-mpi-ssh-auth", runtime::child_state::ours};

@@ -7,12 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.hpp"
 #include "api/trainjob.hpp"
-#include "api/yaml.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 #include "plugins/builtin.hpp"
-#include "plugins/flux_keys.hpp"
-#include "plugins/mpi_keys.hpp"
+#include "plugins/keys.hpp"
 #include "runtime/normalise.hpp"
 
 namespace cotrain::plugins {
@@ -60,24 +59,24 @@ class plan {
     base::result<runtime::object_list> make() { return framework.new_objects(memory, job, *compiled_, seen); }
 
     // The object of that kind, made by a plan that must succeed.
-    api::ref object(std::string_view kind, std::string_view name = "job") {
+    doc::ref object(std::string_view kind, std::string_view name = "job") {
         const auto objects = make();
         if (!objects) {
             ADD_FAILURE() << objects.error().message;
             return {};
         }
         for (const auto& o : *objects) {
-            if (o.type->kind == kind && o.name == name) return api::parse_json_copy(memory, o.json).value();
+            if (o.type->kind == kind && o.name == name) return doc::parse_json_copy(memory, o.json).value();
         }
         return {};
     }
-    api::ref pod_spec(std::string_view job_name = "node") {
+    doc::ref pod_spec(std::string_view job_name = "node") {
         return object("JobSet")
             .get({"spec", "replicatedJobs"})
             .find_by("name", job_name)
             .get({"template", "spec", "template", "spec"});
     }
-    api::ref container(std::string_view job_name = "node", std::string_view name = "node") {
+    doc::ref container(std::string_view job_name = "node", std::string_view name = "node") {
         return pod_spec(job_name).get("containers").find_by("name", name);
     }
     // The value of a variable, or "" where there is none.
@@ -92,20 +91,20 @@ class plan {
         return framework.validate_objects(memory, {.job = job, .before = before}, *compiled_);
     }
     [[nodiscard]] const runtime::compiled_runtime& compiled() const { return *compiled_; }
-    api::ref load(std::string_view yaml) {
-        const auto parsed = api::parse_yaml(memory, memory.copy(yaml));
+    doc::ref load(std::string_view yaml) {
+        const auto parsed = doc::parse_yaml(memory, memory.copy(yaml));
         if (!parsed) throw std::runtime_error(parsed.error().message);
-        return api::freeze(memory, runtime::with_defaults(memory, *parsed));
+        return doc::freeze(memory, runtime::with_defaults(memory, *parsed));
     }
 
-    api::arena memory;
+    doc::arena memory;
     builtin framework;
     api::train_job job;
     runtime::observed seen;
 
    private:
-    api::ref runtime_;
-    api::ref job_document_;
+    doc::ref runtime_;
+    doc::ref job_document_;
     std::shared_ptr<const runtime::compiled_runtime> compiled_;
 };
 

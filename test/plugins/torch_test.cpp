@@ -1,8 +1,8 @@
 // torchrun's environment, process counts, injection, and torchtune's command.
-#include "plugins/torch.hpp"
+#include "plugins/builtin.hpp"
 
 #include "plan.hpp"
-#include "plugins/torchtune.hpp"
+#include "plugins/torch.hpp"
 
 namespace cotrain::plugins {
 namespace {
@@ -88,7 +88,7 @@ TEST(torch, keeps_other_ports) {  // difference 10
     plan p(runtime_text("mlPolicy: {torch: {}}",
                         node_with("{name: node, image: i, ports: [{containerPort: 80}, {containerPort: 81}]}")),
            job_text());
-    const api::ref ports = p.container().get("ports");
+    const doc::ref ports = p.container().get("ports");
     ASSERT_EQ(ports.size(), 3U);
     EXPECT_EQ(ports.at(0).get("containerPort").as_int(), 80);
     EXPECT_EQ(ports.at(2).get("containerPort").as_int(), 29500);
@@ -133,10 +133,10 @@ struct recipe_case {
 class recipes : public testing::TestWithParam<recipe_case> {};
 
 TEST_P(recipes, follow_the_situation) {
-    api::arena memory;
+    doc::arena memory;
     torchtune::situation now = GetParam().now;
     now.runtime_name = "torchtune-llama3.2-1b";
-    now.args = api::parse_yaml(memory, GetParam().args).value();
+    now.args = doc::parse_yaml(memory, GetParam().args).value();
     auto words = torchtune::command(now, "m.s", {});
     words.erase(words.begin(), words.begin() + 2);
     EXPECT_EQ(words, GetParam().expected);
@@ -198,12 +198,12 @@ struct rule_case {
 class rules : public testing::TestWithParam<rule_case> {};
 
 TEST_P(rules, refuse_what_torchtune_cannot_do) {
-    api::arena memory;
+    doc::arena memory;
     torchtune::situation now = GetParam().now;
     now.runtime_name = GetParam().runtime;
-    now.args = api::parse_yaml(memory, GetParam().args).value();
+    now.args = doc::parse_yaml(memory, GetParam().args).value();
     runtime::verdict out;
-    torchtune::validate(now, api::ref::empty_object(), out);
+    torchtune::validate(now, doc::ref::empty_object(), out);
     std::vector<std::string> paths;
     for (const auto& e : out.errors) paths.push_back(e.path);
     EXPECT_EQ(paths, GetParam().paths) << out.message();

@@ -64,7 +64,7 @@ TEST(trainjob_status, tells_all_containers_of_the_trainer) {
         EXPECT_EQ(p.env("KUBEFLOW_TRAINER_SERVER_CA_CERT", "worker", name), "/var/run/secrets/kubeflow/trainer/ca.crt");
         EXPECT_EQ(p.env("KUBEFLOW_TRAINER_SERVER_TOKEN", "worker", name), "/var/run/secrets/kubeflow/trainer/token");
     }
-    const api::ref token = p.pod_spec("worker")
+    const doc::ref token = p.pod_spec("worker")
                                .get("volumes")
                                .find_by("name", "kubeflow-trainer-token")
                                .get({"projected", "sources"})
@@ -116,15 +116,15 @@ spec:
       tolerations: [{key: gpu, operator: Exists}]
 )");
     EXPECT_TRUE(p.review().accepted()) << p.review().message();
-    const api::ref set = p.object("JobSet", "pytorch-distributed");
-    const api::ref node = set.get({"spec", "replicatedJobs"}).at(0);
+    const doc::ref set = p.object("JobSet", "pytorch-distributed");
+    const doc::ref node = set.get({"spec", "replicatedJobs"}).at(0);
     EXPECT_EQ(node.get({"template", "spec", "parallelism"}).as_int(), 4);
-    const api::ref pods = node.get({"template", "spec", "template", "spec"});
+    const doc::ref pods = node.get({"template", "spec", "template", "spec"});
     EXPECT_EQ(pods.get("tolerations").at(0).get("key").as_string(), "gpu");
-    const api::ref container = pods.get("containers").at(0);
+    const doc::ref container = pods.get("containers").at(0);
     EXPECT_EQ(container.get({"resources", "limits", "nvidia.com/gpu"}).as_string(), "8");
     EXPECT_EQ(container.get("env").find_by("name", "PET_NPROC_PER_NODE").get("value").as_string(), "auto");
-    const api::ref group = p.object("PodGroup", "pytorch-distributed").get("spec");
+    const doc::ref group = p.object("PodGroup", "pytorch-distributed").get("spec");
     EXPECT_EQ(group.get("minMember").as_int(), 4);
     EXPECT_EQ(group.get({"minResources", "nvidia.com/gpu"}).as_string(), "32");
     EXPECT_EQ(group.get("scheduleTimeoutSeconds").as_int(), 300);

@@ -1,22 +1,50 @@
-// P-521 keys by OpenSSL, written as SEC1 PEM and as a line for authorized_keys (RFC 5915, RFC 5656).
-#include "plugins/mpi_keys.hpp"
+// Keys from random bytes, in the encodings that their readers want.
+#include "plugins/keys.hpp"
 
+#include <openssl/bio.h>
 #include <openssl/bn.h>
+#include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/ec.h>
+#include <openssl/evp.h>
 #include <openssl/obj_mac.h>
+#include <openssl/param_build.h>
+#include <openssl/pem.h>
 #include <openssl/rand.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "plugins/encode.hpp"
+#include "base/encoding.hpp"
 
 namespace cotrain::plugins {
+namespace {
+
+constexpr std::string_view z85_alphabet =
+    "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#";
+
+std::uint32_t byte_at(std::string_view bytes, std::size_t i) {
+    return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0;
+}
+
+}  // namespace
+
+std::string z85(std::string_view bytes) {
+    std::string out;
+    out.reserve(bytes.size() / 4 * 5);
+    for (std::size_t i = 0; i + 4 <= bytes.size(); i += 4) {
+        std::uint32_t four =
+            byte_at(bytes, i) << 24 | byte_at(bytes, i + 1) << 16 | byte_at(bytes, i + 2) << 8 | byte_at(bytes, i + 3);
+        std::array<char, 5> five{};
+        for (std::size_t k = five.size(); k-- > 0; four /= 85) five[k] = z85_alphabet[four % 85];
+        out.append(five.data(), five.size());
+    }
+    return out;
+}
+
 namespace {
 
 template <auto Free>
@@ -40,16 +68,6 @@ constexpr std::string_view curve_name = "nistp521";
 constexpr std::size_t seed_bytes = 66 + 8;
 constexpr std::size_t number_bytes = 66;
 constexpr std::size_t point_bytes = 1 + 2 * number_bytes;  // uncompressed
-
-// ECPrivateKey (RFC 5915) in DER: all of it but the two numbers is the same for every key of this curve.
-constexpr std::array<unsigned char, 8> before_private{0x30, 0x81, 0xdc, 0x02, 0x01, 0x01, 0x04, number_bytes};
-// secp521r1 is 1.3.132.0.35; the point is a bit string without unused bits.
-constexpr std::array<unsigned char, 9> curve_field{0xa0, 0x07, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23};
-constexpr std::array<unsigned char, 7> before_public{0xa1, 0x81, 0x89, 0x03, 0x81, 1 + point_bytes, 0x00};
-constexpr std::size_t pem_width = 64;
-constexpr std::size_t der_bytes =
-    before_private.size() + number_bytes + curve_field.size() + before_public.size() + point_bytes;
-static_assert(before_private[2] == der_bytes - 3 && before_public[2] == point_bytes + 4);
 
 using public_point = std::array<unsigned char, point_bytes>;
 
@@ -79,21 +97,32 @@ bool make_public(const EC_GROUP* curve, const BIGNUM* d, BN_CTX* ctx, public_poi
     return EC_POINT_point2oct(curve, q.get(), POINT_CONVERSION_UNCOMPRESSED, out.data(), out.size(), ctx) == out.size();
 }
 
-// Empty if the number does not fit. What it was made from is wiped.
+using key_context = owned<EVP_PKEY_CTX, EVP_PKEY_CTX_free>;
+
+owned<EVP_PKEY, EVP_PKEY_free> to_key(const BIGNUM* d, const public_point& q) {
+    const owned<OSSL_PARAM_BLD, OSSL_PARAM_BLD_free> parts(OSSL_PARAM_BLD_new());
+    if (!parts || OSSL_PARAM_BLD_push_utf8_string(parts.get(), OSSL_PKEY_PARAM_GROUP_NAME, SN_secp521r1, 0) != 1 ||
+        OSSL_PARAM_BLD_push_octet_string(parts.get(), OSSL_PKEY_PARAM_PUB_KEY, q.data(), q.size()) != 1 ||
+        OSSL_PARAM_BLD_push_BN(parts.get(), OSSL_PKEY_PARAM_PRIV_KEY, d) != 1)
+        return nullptr;
+    const owned<OSSL_PARAM, OSSL_PARAM_free> given(OSSL_PARAM_BLD_to_param(parts.get()));
+    const key_context ctx(EVP_PKEY_CTX_new_from_name(nullptr, "EC", nullptr));
+    EVP_PKEY* made = nullptr;
+    if (!given || !ctx || EVP_PKEY_fromdata_init(ctx.get()) != 1) return nullptr;
+    if (EVP_PKEY_fromdata(ctx.get(), &made, EVP_PKEY_KEYPAIR, given.get()) != 1) return nullptr;
+    return owned<EVP_PKEY, EVP_PKEY_free>(made);
+}
+
+// Empty if OpenSSL cannot.
 std::string to_pem(const BIGNUM* d, const public_point& q) {
-    std::array<unsigned char, der_bytes> der{};
-    auto* at = std::ranges::copy(before_private, der.data()).out;
-    if (BN_bn2binpad(d, at, number_bytes) != number_bytes) return {};
-    at = std::ranges::copy(curve_field, at + number_bytes).out;
-    at = std::ranges::copy(before_public, at).out;
-    std::ranges::copy(q, at);
-    std::string text = base64({reinterpret_cast<const char*>(der.data()), der.size()});
-    OPENSSL_cleanse(der.data(), der.size());
-    std::string pem = "-----BEGIN EC PRIVATE KEY-----\n";
-    pem.reserve(text.size() + 80);
-    for (std::size_t line = 0; line < text.size(); line += pem_width) pem.append(text, line, pem_width).append("\n");
-    OPENSSL_cleanse(text.data(), text.size());
-    return pem.append("-----END EC PRIVATE KEY-----\n");
+    const auto key = to_key(d, q);
+    const owned<BIO, BIO_free_all> out(BIO_new(BIO_s_secmem()));
+    if (!key || !out) return {};
+    if (PEM_write_bio_PrivateKey_traditional(out.get(), key.get(), nullptr, nullptr, 0, nullptr, nullptr) != 1)
+        return {};
+    char* text = nullptr;
+    const long bytes = BIO_get_mem_data(out.get(), &text);
+    return {text, static_cast<std::size_t>(bytes)};
 }
 
 void append_field(std::string& blob, std::string_view field) {
@@ -107,7 +136,7 @@ std::string to_line(const public_point& q) {
     append_field(blob, key_type);
     append_field(blob, curve_name);
     append_field(blob, {reinterpret_cast<const char*>(q.data()), q.size()});
-    return std::string(key_type) + " " + base64(blob) + "\n";
+    return std::string(key_type) + " " + base::encode_base64(blob) + "\n";
 }
 
 }  // namespace
@@ -129,6 +158,31 @@ base::result<runtime::ssh_key> make_ssh_key(const byte_source& random) {
     runtime::ssh_key pair{to_pem(d.get(), q), to_line(q)};
     if (pair.private_pem.empty()) return failed("no PEM");
     return pair;
+}
+
+namespace {
+
+constexpr std::size_t key_bytes = 32;
+
+std::string text(const std::array<unsigned char, key_bytes>& bytes) {
+    return z85({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+}  // namespace
+
+base::result<runtime::curve_key> make_curve_key(const byte_source& random) {
+    std::array<unsigned char, key_bytes> secret{};
+    if (!random(secret)) return base::fail(base::errc::internal, "make a CURVE key: OpenSSL: no random bytes");
+    std::array<unsigned char, key_bytes> open{};
+    std::size_t open_bytes = open.size();
+    using key = std::unique_ptr<EVP_PKEY, decltype([](EVP_PKEY* k) { EVP_PKEY_free(k); })>;
+    const key pair(EVP_PKEY_new_raw_private_key(EVP_PKEY_X25519, nullptr, secret.data(), secret.size()));
+    const bool made = pair && EVP_PKEY_get_raw_public_key(pair.get(), open.data(), &open_bytes) == 1;
+    runtime::curve_key out;
+    if (made) out = {text(open), text(secret)};
+    OPENSSL_cleanse(secret.data(), secret.size());
+    if (!made) return base::fail(base::errc::internal, "make a CURVE key: OpenSSL: no X25519");
+    return out;
 }
 
 }  // namespace cotrain::plugins
