@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/random.hpp"
+#include "support/counted_memory.hpp"
 #include "support/run.hpp"
 
 namespace cotrain::reconcile {
@@ -45,7 +46,7 @@ TEST(controller_core, a_failed_key_comes_back_later_and_later_until_it_succeeds)
     for (unsigned failures = 0; failures < 4; ++failures) {
         const auto run = core.start(now);
         ASSERT_TRUE(run);
-        EXPECT_EQ(run->failures, failures);
+        EXPECT_EQ(run->now.failures, failures);
         core.finish(run->id, outcome::failed(), now);
         EXPECT_FALSE(core.ready());
         ASSERT_EQ(core.next_due(), now + 5ms * (1U << failures));
@@ -57,7 +58,7 @@ TEST(controller_core, a_failed_key_comes_back_later_and_later_until_it_succeeds)
     core.finish(core.start(now)->id, outcome::done(), now);
     EXPECT_EQ(core.known_keys(), 0U);
     core.add(job(1), work::fresh, now);
-    EXPECT_EQ(core.start(now)->failures, 0U);
+    EXPECT_EQ(core.start(now)->now.failures, 0U);
     EXPECT_EQ(core.metrics().errors, 4U);
     EXPECT_EQ(core.metrics().done, 1U);
 }
@@ -230,11 +231,58 @@ TEST(controller_core, counts) {
     EXPECT_EQ(core.unfinished(moment{5s}), 0s);
 }
 
+// Whether each key that was added runs to its end, whichever allocation fails; a key that could not be added is added
+// again.
+void survives_without_memory(std::uint64_t n, bool& failed) {
+    controller_core core(controller_limits{.in_flight_max = 2});
+    moment now{1s};
+    std::vector<bool> done(200);
+    {
+        const test::failing_allocation at(n);
+        const auto add = [&](std::uint32_t name) {
+            const key k = job(name);
+            const auto once = [&] { name % 3 == 0 ? core.add_after(k, 1ms, now) : core.add(k, work::fresh, now); };
+            try {
+                once();
+            } catch (const std::bad_alloc&) {
+                once();
+            }
+        };
+        for (std::uint32_t name = 0; name < 200; ++name) {
+            add(name);
+            add(name / 2);
+            core.tick(now += 1ms);
+            const auto run = core.start(now);
+            if (!run) continue;
+            const bool ends = run->now.failures >= run->what.name % 4;
+            if (ends) done[run->what.name] = true;
+            core.finish(run->id, ends ? outcome::done() : name % 2 == 0 ? outcome::failed() : outcome::panicked(), now);
+        }
+        failed = at.failed();
+    }
+    while (core.known_keys() != 0) {
+        ASSERT_TRUE(core.next_due() || core.ready()) << "a key is lost, allocation " << n;
+        if (core.next_due()) now = std::max(now, *core.next_due());
+        core.tick(now);
+        while (const auto run = core.start(now)) {
+            done[run->what.name] = true;
+            core.finish(run->id, outcome::done(), now);
+        }
+    }
+    ASSERT_EQ(std::ranges::count(done, true), 200) << "allocation " << n;
+}
+
+TEST(controller_core, loses_no_key_whichever_allocation_fails) {
+    bool failed = true;
+    for (std::uint64_t n = 1; failed; ++n) survives_without_memory(n, failed);
+}
+
 // Reconcilers of the driver's tests: what they count, and a gate that holds them up.
 struct lab {
     explicit lab(asio::any_io_executor executor) : group(executor), done(executor) {}
 
     base::task_group group;
+    base::logger& log = base::null_logger();
     std::map<std::uint32_t, int> runs;
     std::map<std::uint32_t, unsigned> failures;
     int in_flight = 0;
@@ -257,7 +305,7 @@ awaitable<outcome> yielding(lab* l, key k, unsigned failures) {
 awaitable<void> drive(asio::io_context* loop) {
     lab l(loop->get_executor());
     controller c(
-        l.group, [&l](key k, unsigned failures) { return yielding(&l, k, failures); },
+        l.group, l.log, [&l](key k, attempt now) { return yielding(&l, k, now.failures); },
         controller_limits{.in_flight_max = 8});
     c.start();
     l.expected = 100 + 2 * 50;  // odd ones fail twice
@@ -297,8 +345,11 @@ awaitable<void> drive_mistakes(asio::io_context* loop) {
     lab l(loop->get_executor());
     std::set<std::string> told;
     controller c(
-        l.group, [&l](key k, unsigned) { return throws_or_not(&l, k); }, controller_limits{.in_flight_max = 2}, nullptr,
-        [&told](key k, std::string_view what) { told.insert(std::to_string(k.name) + " " + std::string(what)); });
+        l.group, l.log, [&l](key k, attempt) { return throws_or_not(&l, k); }, controller_limits{.in_flight_max = 2},
+        nullptr,
+        [&told](key k, attempt, std::string_view what) {
+            told.insert(std::to_string(k.name) + " " + std::string(what));
+        });
     c.start();
     for (std::uint32_t n = 1; n <= 10; ++n) c.add(job(n), work::fresh);
     asio::steady_timer timer(*loop);
@@ -321,6 +372,40 @@ TEST(controller, an_exception_ends_its_run_alone) {
     test::run(loop, drive_mistakes(&loop));
 }
 
+// A pump or a worker that ended in an exception would end the program's loop, and so this test.
+void runs_without_memory(std::uint64_t n, bool& failed) {
+    asio::io_context loop;
+    lab l(loop.get_executor());
+    controller c(
+        l.group, l.log, [&l](key k, attempt) { return throws_or_not(&l, k); },
+        controller_limits{.in_flight_max = 4, .mistake_pause = {1ms, 2ms, 2.0, 0}});
+    c.start();
+    loop.poll();
+    for (std::uint32_t name = 4; name < 8; ++name) c.add_after(job(name), 1ns);
+    {
+        const test::failing_allocation at(n);
+        loop.poll();
+        failed = at.failed();
+    }
+    for (int i = 0; i < 1000 && l.runs.size() < 4; ++i) loop.run_for(1ms);
+    EXPECT_EQ(l.runs.size(), 4U) << "allocation " << n;
+    EXPECT_EQ(c.core().in_flight(), 0U) << "allocation " << n;
+    c.close();
+    l.group.cancel();
+    loop.restart();
+    loop.run();
+    EXPECT_EQ(l.group.size(), 0U);
+}
+
+// The worker, the list of workers, the task: behind them is what Asio takes for a wait.
+TEST(controller, goes_on_where_no_worker_can_be_started) {
+    for (std::uint64_t n = 1; n <= 3; ++n) {
+        bool failed = false;
+        runs_without_memory(n, failed);
+        EXPECT_EQ(failed, test::counts_memory());
+    }
+}
+
 awaitable<outcome> never(lab* l, key k) {
     ++l->runs[k.name];
     asio::steady_timer forever(co_await asio::this_coro::executor, asio::steady_timer::time_point::max());
@@ -335,7 +420,7 @@ awaitable<void> turn(asio::io_context* loop) {
 
 awaitable<void> end_with_events(asio::io_context* loop) {
     lab l(loop->get_executor());
-    controller c(l.group, [&l](key k, unsigned) { return never(&l, k); }, controller_limits{.in_flight_max = 8});
+    controller c(l.group, l.log, [&l](key k, attempt) { return never(&l, k); }, controller_limits{.in_flight_max = 8});
     c.start();
     c.add(job(1), work::fresh);
     co_await turn(loop);
@@ -358,7 +443,7 @@ TEST(controller, ends_though_events_go_on) {
 
 awaitable<void> raise_the_bound(asio::io_context* loop) {
     lab l(loop->get_executor());
-    controller c(l.group, [&l](key k, unsigned) { return never(&l, k); }, controller_limits{.in_flight_max = 1});
+    controller c(l.group, l.log, [&l](key k, attempt) { return never(&l, k); }, controller_limits{.in_flight_max = 1});
     c.start();
     for (std::uint32_t n = 0; n < 4; ++n) c.add(job(n), work::fresh);
     co_await turn(loop);

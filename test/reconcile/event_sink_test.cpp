@@ -34,13 +34,16 @@ struct sinking {
         api.run([this, what](kube::fake_api&, kube::client& c) { return around(this, &c, what); });
     }
     bool leads = true;
+    bool busy = false;
 
    private:
     static awaitable<void> around(sinking* self, kube::client* c, body what) {
         kube::fake_api* const a = &self->api;
         base::task_group tasks(a->loop.get_executor());
-        event_sink sink(tasks, *c, a->log, "trainer-trainjob-controller", "host",
-                        [self] { return self->leads ? std::optional(event_deadline) : std::nullopt; });
+        event_sink sink(
+            tasks, *c, a->log, "trainer-trainjob-controller", "host",
+            [self] { return self->leads ? std::optional(event_deadline) : std::nullopt; },
+            [self] { return self->busy; });
         sink.start();
         co_await what(*a, sink);
         tasks.cancel();
@@ -96,6 +99,48 @@ TEST(event_sink, drops_what_a_slow_server_leaves_no_room_for) {
         EXPECT_EQ(sink.waiting(), event_queue_max);
         while (a.seen.empty()) co_await turn(&a);
         EXPECT_EQ(sink.waiting(), event_queue_max - 1) << "one at a time";
+    });
+}
+
+event_note end(int number) {
+    event_note out = note("end " + std::to_string(number));
+    out.kept = true;
+    return out;
+}
+
+TEST(event_sink, drops_normal_events_while_others_go_first) {
+    sinking here(never);
+    here.busy = true;
+    here.run([](kube::fake_api&, event_sink& sink) -> awaitable<void> {
+        sink.post(note("normal", event_type::normal));
+        EXPECT_EQ(sink.waiting(), 0U);
+        sink.post(note("warning"));
+        EXPECT_EQ(sink.waiting(), 1U);
+        co_return;
+    });
+}
+
+TEST(event_sink, keeps_every_end_of_a_job) {
+    sinking here(never);
+    here.run([](kube::fake_api&, event_sink& sink) -> awaitable<void> {
+        for (int i = 0; i < 10'000; ++i) sink.post(end(i));
+        sink.post(note("another warning"));
+        EXPECT_EQ(sink.waiting(), 10'000U);
+        EXPECT_EQ(sink.metrics().dropped, 1U);
+        co_return;
+    });
+}
+
+TEST(event_sink, tries_the_end_of_a_job_again_and_nothing_else) {
+    sinking here(kube::answers({{500}, {500}, {201}}));
+    here.run([](kube::fake_api& a, event_sink& sink) -> awaitable<void> {
+        sink.post(note("no luck"));
+        sink.post(end(1));
+        co_await settled(&a, &sink, 3);
+        EXPECT_EQ(sink.metrics().sent, 1U);
+        EXPECT_EQ(sink.metrics().failed, 2U);
+        EXPECT_EQ(a.seen.size(), 3U);
+        if (a.seen.size() == 3) EXPECT_EQ(a.seen[1].body, a.seen[2].body);
     });
 }
 

@@ -14,8 +14,8 @@
 namespace cotrain::reconcile {
 namespace {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 
 struct stored_set {
     std::string where;
@@ -83,7 +83,7 @@ void alter(editor spec, base::random_source& random) {
 
 struct story {
     trainjob_world w;
-    api::arena memory;
+    doc::arena memory;
     std::string name;
     ref spec;     // of the JobSet, as it was made
     ref runtime;  // likewise
@@ -97,7 +97,7 @@ struct story {
         base::random_source random(seed);
         if (seed != 0) alter(set.ensure_object("spec"), random);
         set.ensure_object("spec").set("suspend", false);
-        spec = api::deep_copy(memory, set.get("spec"));
+        spec = doc::deep_copy(memory, set.get("spec"));
         runtime = from.runtime;
         put(job);
         put(set);
@@ -106,10 +106,10 @@ struct story {
         w.restart();
     }
     editor begin(ref from, const char* version, const char* kind, const std::string& called) {
-        std::string text = api::to_json(from);
+        std::string text = doc::to_json(from);
         golden::replace_all(text, "$NS", "ns");
         golden::replace_all(text, "<uid of TrainJob " + name + ">", uid);
-        editor out = editor::of(memory, api::parse_json_copy(memory, text).value());
+        editor out = editor::of(memory, doc::parse_json_copy(memory, text).value());
         out.remove("ownedByTrainer");
         out.set("apiVersion", version).set("kind", kind);
         out.ensure_object("metadata").set("name", called).set("namespace", "ns");
@@ -118,7 +118,7 @@ struct story {
     void put_files(const stored_set& from) {
         editor snapshot = begin(from.children.get("ConfigMap:" + name + "-runtime-snapshot"), "v1", "ConfigMap",
                                 name + "-runtime-snapshot");
-        snapshot.ensure_object("data").set("runtime", api::to_json(snapshot.get({"data", "runtime"})));
+        snapshot.ensure_object("data").set("runtime", doc::to_json(snapshot.get({"data", "runtime"})));
         put(snapshot);
         if (const ref hosts = from.children.get("ConfigMap:" + name + "-mpi-hostfile")) {
             editor map = begin(hosts, "v1", "ConfigMap", name + "-mpi-hostfile");
@@ -131,7 +131,7 @@ struct story {
             if (found) put(begin(found, version.c_str(), "PodGroup", name));
         }
     }
-    void put(editor document) { w.apply_yaml(api::to_json(document)); }
+    void put(editor document) { w.apply_yaml(doc::to_json(document)); }
     void suspend(bool on) {
         w.patch("TrainJob ns/" + name, std::string(R"({"spec":{"suspend":)") + (on ? "true}}" : "false}}"));
         w.settle();
@@ -175,7 +175,7 @@ std::set<std::string> listed_hosts(std::string_view hostfile) {
 }
 
 void check(story& s, bool suspended) {
-    api::arena memory;
+    doc::arena memory;
     const ref set = s.w.object(memory, "JobSet ns/" + s.name);
     EXPECT_EQ(set.get({"spec", "suspend"}).as_bool(!suspended), suspended);
     EXPECT_TRUE(equal(fixed_jobs(memory, set.get("spec")), fixed_jobs(memory, s.spec))) << "it keeps its templates";

@@ -9,8 +9,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "api/json.hpp"
 #include "api/lease.hpp"
+#include "doc/json.hpp"
 #include "kube/fake_api.hpp"
 
 namespace cotrain::reconcile {
@@ -40,8 +40,8 @@ class lease_server {
                                      leader_options{"ns", "lease", std::move(identity), timing}, std::move(on_change));
     }
     [[nodiscard]] std::string holder() const {
-        api::arena memory;
-        return lease ? std::string(api::decode_lease(*api::parse_json(memory, *lease))->holder) : "nobody";
+        doc::arena memory;
+        return lease ? std::string(api::decode_lease(*doc::parse_json(memory, *lease))->holder) : "nobody";
     }
     awaitable<void> turn() {
         asio::steady_timer timer(api.loop, 1ms);
@@ -105,15 +105,15 @@ class lease_server {
         }
     }
     bool store(const std::string& given, bool create) {
-        api::arena memory;
-        auto wanted = *api::decode_lease(*api::parse_json(memory, given));
+        doc::arena memory;
+        auto wanted = *api::decode_lease(*doc::parse_json(memory, given));
         if (create == lease.has_value()) return false;
         if (!create &&
-            wanted.meta.resource_version != api::decode_lease(*api::parse_json(memory, *lease))->meta.resource_version)
+            wanted.meta.resource_version != api::decode_lease(*doc::parse_json(memory, *lease))->meta.resource_version)
             return false;
         const std::string version = std::to_string(++version_);
         wanted.meta.resource_version = version;
-        lease = api::to_json(api::encode_lease(memory, wanted));
+        lease = doc::to_json(api::encode_lease(memory, wanted));
         return true;
     }
 
@@ -301,7 +301,7 @@ TEST(leader, without_the_right_to_watch_it_says_so_once_and_goes_on) {
         EXPECT_TRUE(me.leading());
         EXPECT_TRUE(co_await me.stop());
     });
-    const testing::Matcher<std::string> said = HasSubstr("the Lease cannot be watched");
+    const testing::Matcher<std::string> said = HasSubstr("cannot watch the Lease");
     EXPECT_THAT(here.api.lines, testing::Contains(said).Times(1));
 }
 
@@ -356,7 +356,7 @@ TEST(leader, reads_a_lease_again_that_makes_no_sense) {
         EXPECT_TRUE(co_await me.acquired());
         co_await me.stop();
     });
-    const testing::Matcher<std::string> said = HasSubstr("cannot read or update the lease");
+    const testing::Matcher<std::string> said = HasSubstr("cannot read or update the Lease");
     EXPECT_THAT(here.api.lines, testing::Contains(said).Times(1)) << "the same again is told once a minute";
 }
 
@@ -374,7 +374,7 @@ TEST(leader, attempts_that_end_in_an_exception_are_made_again) {
         [](void* to, std::string_view text) {
             auto& lines = *static_cast<std::vector<std::string>*>(to);
             lines.emplace_back(text);
-            if (text.contains("lease holder changed") && lines.size() < 4) throw std::runtime_error("the log is full");
+            if (text.contains("Lease holder changed") && lines.size() < 4) throw std::runtime_error("the log is full");
         },
         &here.api.lines, base::level::info);
     here.run([](lease_server& s) -> awaitable<void> {
@@ -389,7 +389,7 @@ TEST(leader, attempts_that_end_in_an_exception_are_made_again) {
         EXPECT_TRUE(co_await me.stop());
         EXPECT_EQ(s.holder(), "");
     });
-    EXPECT_THAT(here.api.lines, testing::Contains(HasSubstr("attempt in an exception")));
+    EXPECT_THAT(here.api.lines, testing::Contains(HasSubstr("\"in\":\"leader election\"")));
     EXPECT_THAT(here.api.lines, testing::Contains(HasSubstr("who follows is not ready")));
 }
 
@@ -401,7 +401,7 @@ TEST(leader, exceptions_without_end_still_lose_the_lease) {
         [](void* to, std::string_view text) {
             auto& lines = *static_cast<std::vector<std::string>*>(to);
             lines.emplace_back(text);
-            if (text.contains("cannot read or update the lease")) throw std::runtime_error("the log is full");
+            if (text.contains("cannot read or update the Lease")) throw std::runtime_error("the log is full");
         },
         &here.api.lines, base::level::info);
     here.run([](lease_server& s) -> awaitable<void> {
@@ -415,7 +415,7 @@ TEST(leader, exceptions_without_end_still_lose_the_lease) {
         EXPECT_FALSE(co_await me.stop());
         EXPECT_THAT(told, ElementsAre(true, false));
     });
-    EXPECT_THAT(here.api.lines, testing::Contains(HasSubstr("attempt in an exception")));
+    EXPECT_THAT(here.api.lines, testing::Contains(HasSubstr("\"in\":\"leader election\"")));
 }
 
 }  // namespace

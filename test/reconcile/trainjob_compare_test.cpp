@@ -3,17 +3,17 @@
 
 #include <string_view>
 
-#include "api/json.hpp"
-#include "api/yaml.hpp"
-#include "reconcile/trainjob_compare.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
+#include "reconcile/job_set_templates.hpp"
 #include "reconcile/write_gate.hpp"
 
 namespace cotrain::reconcile {
 namespace {
 
 bool same(std::string_view wanted, std::string_view found) {
-    api::arena memory;
-    return already_so(*api::parse_json(memory, wanted), *api::parse_json(memory, found));
+    doc::arena memory;
+    return already_so(*doc::parse_json(memory, wanted), *doc::parse_json(memory, found));
 }
 
 TEST(already_so, ignores_what_fills_itself_in_and_what_is_empty) {
@@ -37,8 +37,8 @@ TEST(yaml_safe, reads_the_same_as_json_and_as_yaml) {
         "{\"a\":\"q\\\" \xE2\x80\xA8 \xE2\x80\xA9 \x7F \xC2\x85 \xEF\xBB\xBF \xEF\xBF\xBE 日本語\"}";
     const std::string safe = yaml_safe(json);
     EXPECT_EQ(safe, "{\"a\":\"q\\\" \\u2028 \\u2029 \\u007f \\u0085 \\ufeff \\ufffe 日本語\"}");
-    api::arena memory;
-    EXPECT_TRUE(equal(*api::parse_json(memory, json), *api::parse_json(memory, safe)));
+    doc::arena memory;
+    EXPECT_TRUE(equal(*doc::parse_json(memory, json), *doc::parse_json(memory, safe)));
     EXPECT_EQ(yaml_safe("{\"a\":\"plain\"}"), "{\"a\":\"plain\"}");
     for (std::size_t at = 0; at != 20; ++at) {
         std::string text(20, '~');

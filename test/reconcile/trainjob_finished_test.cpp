@@ -10,6 +10,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Not;
@@ -45,7 +46,7 @@ struct trainjob_finished_test : trainjob_case {
 };
 
 TEST_F(trainjob_finished_test, a_finished_job_goes_when_its_time_is_up_and_not_before) {
-    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.tune = [](trainjob_options& s) { s.ttl = true; };
     w.restart();
     begin(torch_runtime, "  ttlSecondsAfterFinished: 100\n");
     finish("Completed");  // at 01:00
@@ -74,7 +75,7 @@ TEST_F(trainjob_finished_test, a_finished_job_goes_when_its_time_is_up_and_not_b
 }
 
 TEST_F(trainjob_finished_test, a_job_that_was_given_more_time_is_kept_though_its_event_is_late) {
-    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.tune = [](trainjob_options& s) { s.ttl = true; };
     w.restart();
     begin(torch_runtime, "  ttlSecondsAfterFinished: 100\n");
     w.now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1} + std::chrono::seconds(3690);
@@ -95,7 +96,7 @@ TEST_F(trainjob_finished_test, a_job_that_was_given_more_time_is_kept_though_its
 }
 
 TEST_F(trainjob_finished_test, a_job_that_is_given_more_time_at_the_last_moment_is_kept) {
-    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.tune = [](trainjob_options& s) { s.ttl = true; };
     w.restart();
     begin(torch_runtime, "  ttlSecondsAfterFinished: 100\n");
     finish("Completed");  // at 01:00
@@ -110,7 +111,7 @@ TEST_F(trainjob_finished_test, a_job_that_is_given_more_time_at_the_last_moment_
 }
 
 TEST_F(trainjob_finished_test, a_job_of_which_nobody_can_say_when_it_ended_is_kept) {
-    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.tune = [](trainjob_options& s) { s.ttl = true; };
     w.restart();
     begin(torch_runtime, "  ttlSecondsAfterFinished: 0\n");
     w.patch(job, R"({"status":{"conditions":[{"type":"Complete","status":"True","reason":"R","message":"m",
@@ -118,7 +119,8 @@ TEST_F(trainjob_finished_test, a_job_of_which_nobody_can_say_when_it_ended_is_ke
     w.taken();
     w.settle();
     EXPECT_EQ(w.last.kind, outcome::what::done);
-    EXPECT_THAT(w.taken(), IsEmpty());
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status")) << "its state";
+    EXPECT_THAT(w.objects[job], Not(HasSubstr("completionTime")));
     EXPECT_TRUE(w.objects.contains(job));
 }
 
@@ -131,7 +133,7 @@ TEST_F(trainjob_finished_test, a_finished_job_stays_without_the_gate) {
 }
 
 TEST_F(trainjob_finished_test, a_running_job_is_kept_whatever_it_says) {
-    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.tune = [](trainjob_options& s) { s.ttl = true; };
     w.restart();
     begin(torch_runtime, "  ttlSecondsAfterFinished: 0\n");
     w.now += std::chrono::hours(24);
@@ -192,7 +194,7 @@ TEST_F(trainjob_finished_test, a_missing_right_is_missing_in_its_namespace_and_f
 }
 
 TEST_F(trainjob_finished_test, a_pod_group_that_stays_does_not_keep_its_job) {
-    w.tune = [](surroundings& s) { s.end_of_keeping = true; };
+    w.tune = [](trainjob_options& s) { s.ttl = true; };
     w.restart();
     begin(mpi_runtime, "  ttlSecondsAfterFinished: 0\n");
     w.now += std::chrono::hours(2);

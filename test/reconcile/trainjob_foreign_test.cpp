@@ -114,9 +114,9 @@ TEST_F(trainjob_foreign, what_is_ours_already_is_found_and_kept) {
     w.run_job();
     w.settle();
     EXPECT_EQ(w.condition("ResourcesReady"), "-");
-    api::arena memory;
+    doc::arena memory;
     EXPECT_EQ(w.object(memory, set).get({"metadata", "uid"}).as_string(),
-              api::parse_json(memory, ours)->get({"metadata", "uid"}).as_string());
+              doc::parse_json(memory, ours)->get({"metadata", "uid"}).as_string());
 }
 
 TEST_F(trainjob_foreign, nothing_is_applied_of_a_kind_that_is_not_seen) {

@@ -52,7 +52,7 @@ awaitable<std::vector<clock::duration>> measure(trainjob_world* w) {
         EXPECT_TRUE(watch::decode_event(line, event, in.parts()));
         in.upsert(event.object);
         const key k{.name = w->texts.find("ns/job" + std::to_string(100'000 + i)), .kind = 0};
-        static_cast<void>(co_await w->reconciler->reconcile(k, 0));
+        static_cast<void>(co_await w->reconciler->reconcile(k, {}));
         EXPECT_GT(handed_over, begun);
         out.push_back(handed_over - begun);
     }

@@ -69,7 +69,7 @@ TEST_F(trainjob_left_out, takes_the_old_finalizer_off_a_runtime_that_is_not_kept
     runtime_reconciler tend{*w.known, w, base::null_logger()};
     asio::io_context loop;
     const key k{.name = w.texts.find("ns/rt"), .kind = static_cast<std::uint32_t>(watch::kind::training_runtime)};
-    EXPECT_EQ(test::run(loop, tend.reconcile(k, 0)).kind, outcome::what::done);
+    EXPECT_EQ(test::run(loop, tend.reconcile(k, {})).kind, outcome::what::done);
     EXPECT_THAT(w.taken(), ElementsAre("get TrainingRuntime ns/rt", "patch TrainingRuntime ns/rt"));
     EXPECT_THAT(w.objects["TrainingRuntime ns/rt"], HasSubstr(R"("finalizers":["a.test/first"])"));
 }

@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 #include "reconcile/remote.hpp"
 #include "watch/kind.hpp"
 
@@ -30,10 +30,10 @@ spec:
 )";
 
 // RFC 7386, for status and metadata.
-inline api::ref merged(api::arena& memory, api::ref target, api::ref patch) {
+inline doc::ref merged(doc::arena& memory, doc::ref target, doc::ref patch) {
     if (!patch.is_object()) return patch;
-    api::editor out =
-        target.is_object() ? api::editor::of(memory, api::deep_copy(memory, target)) : api::editor::object(memory);
+    doc::editor out =
+        target.is_object() ? doc::editor::of(memory, doc::deep_copy(memory, target)) : doc::editor::object(memory);
     for (const auto& m : patch.members()) {
         if (m.value.is_null()) {
             out.remove(m.key());
@@ -58,8 +58,8 @@ inline std::unexpected<base::error> immutable() {
     return base::fail(std::move(e));
 }
 inline std::uint64_t version_of(std::string_view object) {
-    api::arena memory;
-    const auto text = api::parse_json_copy(memory, object)->get({"metadata", "resourceVersion"}).as_string();
+    doc::arena memory;
+    const auto text = doc::parse_json_copy(memory, object)->get({"metadata", "resourceVersion"}).as_string();
     return text.empty() ? 0 : std::stoull(std::string(text));
 }
 // Whether a patch is meant for another version of the object.
@@ -68,32 +68,32 @@ inline bool names_another_version(std::string_view patch, std::string_view objec
 }
 
 // Whether `wanted` says nothing of an object that is not so there; lists with names are compared by these.
-inline bool is_part(api::ref wanted, api::ref found) {
+inline bool is_part(doc::ref wanted, doc::ref found) {
     if (wanted.is_object()) {
         return std::ranges::all_of(wanted.members(),
-                                   [&](const api::member& m) { return is_part(m.value, found.get(m.key())); });
+                                   [&](const doc::member& m) { return is_part(m.value, found.get(m.key())); });
     }
     if (!wanted.is_array() || wanted.empty()) return (wanted.is_array() && found.is_unset()) || equal(wanted, found);
     if (!wanted.at(0).get("name").is_string()) return equal(wanted, found);
-    return std::ranges::all_of(wanted.items(), [&](api::ref item) {
-        const api::ref same = found.find_by("name", item.get("name").as_string());
+    return std::ranges::all_of(wanted.items(), [&](doc::ref item) {
+        const doc::ref same = found.find_by("name", item.get("name").as_string());
         return same && is_part(item, same);
     });
 }
 
 // What JobSet lets nobody change in the jobs of a JobSet that is there.
-inline api::ref fixed_jobs(api::arena& memory, api::ref spec) {
-    const api::ref jobs = spec.get("replicatedJobs");
-    api::editor out = api::editor::array(memory);
-    for (const api::ref each : jobs.items()) {
-        api::editor job = api::editor::of(memory, api::deep_copy(memory, each));
+inline doc::ref fixed_jobs(doc::arena& memory, doc::ref spec) {
+    const doc::ref jobs = spec.get("replicatedJobs");
+    doc::editor out = doc::editor::array(memory);
+    for (const doc::ref each : jobs.items()) {
+        doc::editor job = doc::editor::of(memory, doc::deep_copy(memory, each));
         out.append(job);
-        api::editor pod = job.child({"template", "spec", "template"});
+        doc::editor pod = job.child({"template", "spec", "template"});
         if (!pod) continue;
-        if (api::editor metadata = pod.child("metadata")) {
+        if (doc::editor metadata = pod.child("metadata")) {
             for (const char* key : {"labels", "annotations"}) metadata.remove(key);
         }
-        if (api::editor inner = pod.child("spec")) {
+        if (doc::editor inner = pod.child("spec")) {
             for (const char* key : {"nodeSelector", "tolerations", "schedulingGates"}) inner.remove(key);
         }
     }
@@ -105,7 +105,7 @@ inline std::string label_of(const target& at) {
     std::string group = at.type->kind == "PodGroup" ? "." + std::string(at.type->group) : "";
     return std::string(at.type->kind) + group + " " + at.ns + "/" + at.name;
 }
-inline std::string label_of(api::ref object) {
+inline std::string label_of(doc::ref object) {
     const auto kind = object.get("kind").as_string();
     std::string label(kind);
     if (kind == "PodGroup") {

@@ -40,10 +40,16 @@ struct trainjob_premade : trainjob_case {
         w.settle();
     }
     [[nodiscard]] bool set_suspended() const {
-        api::arena memory;
+        doc::arena memory;
         return w.object(memory, set).get({"spec", "suspend"}).as_bool(false);
     }
 };
+
+TEST(trainjob_children, names_of_files_end_as_the_plugins_declare) {
+    EXPECT_THAT(file_suffixes(plugins::builtin()),
+                testing::UnorderedElementsAre("-runtime-snapshot", "-mpi-ssh-auth", "-mpi-hostfile", "-flux-entrypoint",
+                                              "-flux-curve", "-tls-config"));
+}
 
 TEST_F(trainjob_premade, a_secret_and_a_pod_group_that_nobody_controls_are_used_as_they_are) {
     put_secret(key_pair);

@@ -13,9 +13,9 @@ constexpr int rounds = 100;
 
 // Frames are recycled within a coroutine's thread, so the rounds run in one.
 awaitable<std::uint64_t> run_often(trainjob_world* w, key k) {
-    for (int i = 0; i < 3; ++i) static_cast<void>(co_await w->reconciler->reconcile(k, 0));
+    for (int i = 0; i < 3; ++i) static_cast<void>(co_await w->reconciler->reconcile(k, {}));
     const std::uint64_t before = test::allocations();
-    for (int i = 0; i < rounds; ++i) static_cast<void>(co_await w->reconciler->reconcile(k, 0));
+    for (int i = 0; i < rounds; ++i) static_cast<void>(co_await w->reconciler->reconcile(k, {}));
     co_return test::allocations() - before;
 }
 

@@ -20,9 +20,14 @@ using trainjob_reconciler_test = trainjob_case;
 TEST_F(trainjob_reconciler_test, a_torch_job_costs_two_applies_and_then_nothing) {
     begin();
     EXPECT_THAT(w.taken(), ElementsAre("apply ConfigMap ns/job-runtime-snapshot", "apply JobSet ns/job"));
-    for (int i = 0; i < 3; ++i) EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    for (int i = 0; i < 3; ++i) EXPECT_TRUE(w.rests(w.run_job()));
     EXPECT_THAT(w.taken(), IsEmpty());
     EXPECT_EQ(w.reconciler->counts().quiet, 3U);
+    // JobSet's controller says nothing, which is told.
+    w.now += look_after;
+    static_cast<void>(w.run_job());
+    EXPECT_THAT(w.taken(), Contains("patch TrainJob ns/job/status"));
+    EXPECT_THAT(w.objects[job], HasSubstr(R"("state":"Blocked")"));
 }
 
 TEST_F(trainjob_reconciler_test, answers_count_before_their_events_come) {
@@ -103,7 +108,7 @@ TEST_F(trainjob_reconciler_test, a_snapshot_is_read_once_per_version) {
     EXPECT_THAT(w.taken(), Contains("get ConfigMap ns/job-runtime-snapshot"));
     w.patch(job, R"({"spec":{"trainer":{"numNodes":3}}})");
     w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("apply JobSet ns/job"));
+    EXPECT_THAT(w.taken(), ElementsAre("apply JobSet ns/job", "patch TrainJob ns/job/status")) << "it has three nodes";
 }
 
 TEST_F(trainjob_reconciler_test, what_a_patch_no_longer_says_is_taken_back) {
@@ -196,7 +201,7 @@ TEST_F(trainjob_reconciler_test, at_the_deadline_the_job_fails_and_its_job_set_g
 }
 
 TEST_F(trainjob_reconciler_test, lifecycle_conditions_are_one_patch_a_change) {
-    w.tune = [](surroundings& s) { s.lifecycle_conditions = true; };
+    w.tune = [](trainjob_options& s) { s.lifecycle_conditions = true; };
     w.restart();
     begin();
     EXPECT_EQ(w.condition("Pending"), "True");
@@ -213,6 +218,41 @@ TEST_F(trainjob_reconciler_test, lifecycle_conditions_are_one_patch_a_change) {
     finish("Completed");
     EXPECT_EQ(w.condition("Running"), "False");
     EXPECT_EQ(w.condition("Complete"), "True");
+}
+
+TEST_F(trainjob_reconciler_test, the_life_of_a_job_is_told_by_events) {
+    w.tune = [](trainjob_options& s) { s.normal_events = true; };
+    w.restart();
+    begin();
+    const auto count = [&](int ready, int restarts) {
+        w.patch(set, R"({"status":{"restarts":)" + std::to_string(restarts) +
+                         R"(,"replicatedJobsStatus":[{"name":"node","active":1,"ready":)" + std::to_string(ready) +
+                         "}]}}");
+        w.settle();
+    };
+    count(0, 0);
+    count(1, 0);
+    for (int restart = 1; restart <= 2; ++restart) {
+        count(0, restart);
+        count(1, restart);
+    }
+    std::erase_if(w.events, [](const std::string& e) { return e.starts_with("TrainJobPodFailed"); });
+    EXPECT_THAT(w.events, ElementsAre("Created: JobSet job is made", "Started: all 2 nodes are ready",
+                                      "Restarted: JobSet has started all Jobs again",
+                                      "Restarted: JobSet has started all Jobs again"));
+    w.events.clear();
+    w.patch(job, R"({"spec":{"suspend":true}})");
+    w.settle();
+    w.patch(job, R"({"spec":{"suspend":false}})");
+    w.settle();
+    finish("Failed");
+    EXPECT_THAT(w.events, ElementsAre("Suspended: TrainJob is suspended", "Resumed: TrainJob is resumed", "Failed: m"));
+}
+
+TEST_F(trainjob_reconciler_test, an_end_in_failure_is_told_without_normal_events) {
+    begin();
+    finish("Failed");
+    EXPECT_THAT(w.events, ElementsAre("Failed: m"));
 }
 
 TEST_F(trainjob_reconciler_test, waits_for_the_job_set_and_for_its_pods_are_counted_once_each) {
@@ -265,6 +305,8 @@ TEST_F(trainjob_reconciler_test, an_mpi_job_costs_five_applies_with_its_pod_grou
 
 TEST_F(trainjob_reconciler_test, drift_is_repaired_once_and_not_fought_over) {
     begin(mpi_runtime);
+    w.patch(set, R"({"status":{"replicatedJobsStatus":[{"name":"node","ready":1,"active":1}]}})");
+    w.settle();
     w.taken();
     int edits = 0;
     const auto repairs_of = [&](int times) {
@@ -305,7 +347,7 @@ TEST_F(trainjob_reconciler_test, repairs_that_are_refused_do_not_make_the_next_o
     w.deliver();
     for (unsigned i = 0; i < 3 * repairs_at_once; ++i) EXPECT_EQ(w.run_job().kind, outcome::what::failed);
     w.refusals.clear();
-    EXPECT_EQ(w.run_job().kind, outcome::what::done);
+    EXPECT_TRUE(w.rests(w.run_job()));
     EXPECT_TRUE(w.objects.contains(set));
     EXPECT_EQ(w.reconciler->counts().repairs, 1U);
 }
@@ -323,13 +365,13 @@ TEST_F(trainjob_reconciler_test, a_child_that_was_deleted_while_nobody_looked_is
                                        "apply ConfigMap ns/job-mpi-hostfile", "patch TrainJob ns/job/status"));
 }
 
-TEST_F(trainjob_reconciler_test, an_edit_of_a_finished_job_is_looked_at_closely) {
+TEST_F(trainjob_reconciler_test, an_edit_of_a_finished_job_costs_one_patch) {
     begin();
     finish("Completed");
     w.taken();
     w.patch(job, R"({"spec":{"suspend":true}})");
     w.settle();
-    EXPECT_THAT(w.taken(), ElementsAre("get TrainJob ns/job", "patch TrainJob ns/job/status"));
+    EXPECT_THAT(w.taken(), ElementsAre("patch TrainJob ns/job/status"));
     EXPECT_EQ(w.condition("Complete"), "True");
     EXPECT_EQ(w.condition("Suspended"), "True");
 }
@@ -348,13 +390,13 @@ TEST_F(trainjob_reconciler_test, a_failed_job_that_is_suspended_and_resumed_has_
     EXPECT_THAT(w.objects[job], HasSubstr(before.substr(at, before.find('}', at) - at))) << "as it was";
 }
 
-TEST_F(trainjob_reconciler_test, a_failure_that_others_took_away_comes_back_with_a_reason) {
+TEST_F(trainjob_reconciler_test, a_failure_that_others_took_away_comes_back_as_the_job_set_says) {
     begin();
     finish("Failed");
     w.patch(job, R"({"status":{"conditions":[]}})");
     w.settle();
     EXPECT_EQ(w.condition("Failed"), "True");
-    EXPECT_THAT(w.objects[job], HasSubstr(R"("reason":"Failed")"));
+    EXPECT_THAT(w.objects[job], HasSubstr(R"("reason":"R")"));
 }
 
 TEST_F(trainjob_reconciler_test, a_failure_that_others_wrote_while_the_job_set_runs_is_taken_back) {
@@ -363,7 +405,7 @@ TEST_F(trainjob_reconciler_test, a_failure_that_others_wrote_while_the_job_set_r
                      "lastTransitionTime":"2031-02-03T04:05:06Z"}]}})");
     w.settle();
     EXPECT_EQ(w.condition("Failed"), "-");
-    EXPECT_EQ(w.last.kind, outcome::what::done) << "it was looked at once more, as a job that goes on";
+    EXPECT_TRUE(w.rests(w.last)) << "it was looked at once more, as a job that goes on";
 }
 
 TEST_F(trainjob_reconciler_test, who_does_not_lead_sends_nothing) {
@@ -399,7 +441,7 @@ TEST_F(trainjob_reconciler_test, a_job_that_the_garbage_collector_takes_gets_no_
     // Another finalizer holds it: it is still a job.
     w.patch(job, R"({"metadata":{"finalizers":["f.test/hold"],"labels":{"a":"b"}}})");
     w.deliver();
-    w.reconciler->reconsider(w.texts.find("ns/job"));
+    w.reconciler->mark_dirty(w.texts.find("ns/job"));
     static_cast<void>(w.run_job());
     EXPECT_TRUE(w.objects.contains(set));
 }

@@ -16,16 +16,16 @@ constexpr const char* group = "PodGroup.scheduling.x-k8s.io ns/job";
 struct trainjob_replaced : trainjob_case {
     trainjob_replaced() { w.keeps_templates = true; }
     [[nodiscard]] std::string uid() const {
-        api::arena memory;
+        doc::arena memory;
         return std::string(w.object(memory, set).get({"metadata", "uid"}).as_string());
     }
     [[nodiscard]] bool set_suspended() const {
-        api::arena memory;
+        doc::arena memory;
         return w.object(memory, set).get({"spec", "suspend"}).as_bool(false);
     }
     // Nodes by JobSet, hostfile and PodGroup, which has the launcher, too.
     void expect_nodes(int count) {
-        api::arena memory;
+        doc::arena memory;
         const auto nodes = w.object(memory, set).get({"spec", "replicatedJobs"}).find_by("name", "node");
         EXPECT_EQ(nodes.get({"template", "spec", "parallelism"}).as_int(), count);
         const std::string last = "job-node-0-" + std::to_string(count - 1) + ".job slots=1\\n\"}";
@@ -106,6 +106,30 @@ TEST_F(trainjob_replaced, not_for_what_is_refused_for_another_reason) {
     change(R"("trainer":{"numNodes":4})");
     EXPECT_EQ(uid(), before);
     EXPECT_EQ(w.condition("ResourcesReady"), "False");
+}
+
+// JobSet calls the list of jobs invalid for other reasons, too: a new JobSet would have the same fault.
+TEST_F(trainjob_replaced, not_for_another_fault_of_its_jobs) {
+    begin(mpi_runtime, "  suspend: true\n");
+    const std::string before = uid();
+    base::error e = base::make_error(
+        base::errc::status, "422 Invalid: spec.replicatedJobs: Invalid value: [{\"name\":\"N\"}]: must be a DNS label");
+    e.http_status = 422;
+    w.refusals["apply JobSet ns/job"] = e;
+    change(R"("trainer":{"numNodes":4})");
+    EXPECT_EQ(uid(), before);
+    EXPECT_THAT(w.condition("ResourcesReady", "message"), HasSubstr("must be a DNS label"));
+    w.refusals.clear();
+    change(R"("trainer":{"numNodes":2})");
+    EXPECT_EQ(w.condition("ResourcesReady"), "-");
+    // Where the end of the message is cut off, the templates tell.
+    w.refusals["apply JobSet ns/job"] = immutable().error();
+    w.taken();
+    change(R"("runtimePatches":[{"manager":"a.b/c","trainingRuntimeSpec":{"template":{"spec":{"replicatedJobs":[
+        {"name":"node","template":{"spec":{"template":{"spec":{"nodeSelector":{"disk":"ssd"}}}}}}]}}}}])");
+    EXPECT_EQ(uid(), before);
+    EXPECT_EQ(w.condition("ResourcesReady"), "False");
+    EXPECT_THAT(w.taken(), Not(Contains("delete JobSet ns/job")));
 }
 
 // The reference's snapshots are not immutable.

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "api/snapshot_hash.hpp"
+#include "api/runtime.hpp"
 #include "trainjob_case.hpp"
 
 namespace cotrain::reconcile {
@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 std::string text_in(const trainjob_world& w) {
-    api::arena memory;
+    doc::arena memory;
     return std::string(w.object(memory, snapshot).get({"data", "runtime"}).as_string());
 }
 
@@ -26,10 +26,10 @@ std::string text_in(const trainjob_world& w) {
 void tamper(trainjob_world& w) {
     std::string text = text_in(w);
     if (const std::size_t at = text.find("image: i"); at != std::string::npos) text.replace(at, 8, "image: theirs");
-    api::arena memory;
-    api::editor change = api::editor::object(memory);
+    doc::arena memory;
+    doc::editor change = doc::editor::object(memory);
     change.ensure_object("data").set("runtime", text);
-    w.patch(snapshot, api::to_json(change));
+    w.patch(snapshot, doc::to_json(change));
 }
 
 void suspend(trainjob_world& w, bool yes) {
@@ -39,11 +39,11 @@ void suspend(trainjob_world& w, bool yes) {
 struct trainjob_snapshot : trainjob_case {
     [[nodiscard]] std::string text() const { return text_in(w); }
     [[nodiscard]] std::string recorded() const {
-        api::arena memory;
+        doc::arena memory;
         return std::string(w.object(memory, job).get({"status", "runtimeSnapshotHash"}).as_string());
     }
     [[nodiscard]] bool immutable() const {
-        api::arena memory;
+        doc::arena memory;
         return w.object(memory, snapshot).get("immutable").as_bool(false);
     }
 };
@@ -113,10 +113,10 @@ TEST_F(trainjob_snapshot, whatever_became_of_it_the_job_stops) {
 TEST_F(trainjob_snapshot, of_another_controller_counts_as_it_is_found) {
     begin(torch_runtime, suspended);
     const std::string before = text();
-    api::arena memory;
-    api::editor theirs = api::editor::of(memory, api::deep_copy(memory, w.object(memory, snapshot)));
+    doc::arena memory;
+    doc::editor theirs = doc::editor::of(memory, doc::deep_copy(memory, w.object(memory, snapshot)));
     theirs.remove("immutable");
-    const std::string found = api::to_json(theirs);
+    const std::string found = doc::to_json(theirs);
     w.erase(snapshot);
     w.patch(job, R"({"status":{"runtimeSnapshotHash":null}})");
     w.apply_yaml(found);

@@ -1,10 +1,10 @@
 // JobSets whose templates cannot be changed any more: what of a plan reaches them nevertheless.
-#include "reconcile/trainjob_templates.hpp"
+#include "reconcile/job_set_templates.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 #include "trainjob_world.hpp"
 
 namespace cotrain::reconcile {
@@ -146,11 +146,11 @@ TEST(with_templates_of_test, claims_no_more_than_the_change_where_nothing_was_ap
 }
 
 TEST(applied_fixed_jobs_test, are_jobs_as_applied_without_what_may_change) {
-    api::arena memory;
+    doc::arena memory;
     EXPECT_EQ(
-        api::to_json(applied_fixed_jobs(memory, *api::parse_json_copy(memory, found_set))),
+        doc::to_json(applied_fixed_jobs(memory, *doc::parse_json_copy(memory, found_set))),
         R"([{"name":"b","template":{"spec":{"template":{"spec":{"containers":[{"name":"node","image":"old"}]}}}}}])");
-    EXPECT_FALSE(applied_fixed_jobs(memory, api::ref::empty_object()));
+    EXPECT_FALSE(applied_fixed_jobs(memory, doc::ref::empty_object()));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ TEST_F(trainjob_trouble, a_deadline_does_not_wait_for_the_next_retry) {
 }
 
 TEST_F(trainjob_trouble, an_exception_is_told_like_any_failure_and_concerns_nobody_else) {
-    w.tune = [](surroundings& with) {
+    w.tune = [](trainjob_options& with) {
         with.make_ssh_key = []() -> base::result<runtime::ssh_key> { throw std::bad_alloc(); };
     };
     w.restart();
@@ -115,7 +115,7 @@ TEST_F(trainjob_trouble, a_status_that_is_always_outdated_is_not_written_without
     w.apply_yaml(train_job("  suspend: true\n"));
     w.deliver();
     w.queue.clear();
-    for (unsigned i = 0; i < begin_again_max; ++i) {
+    for (unsigned i = 0; i < restarts_max; ++i) {
         const outcome o = w.run_job();
         EXPECT_EQ(o.kind, outcome::what::again_after);
         EXPECT_EQ(o.after, 0s);

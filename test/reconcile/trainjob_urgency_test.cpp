@@ -1,5 +1,5 @@
 // Who waits how urgently: what just happened goes before what a start or a relist brings up.
-#include "reconcile/trainjob_wakes.hpp"
+#include "reconcile/event_handlers.hpp"
 
 #include <gtest/gtest.h>
 
@@ -20,10 +20,10 @@ struct urgency_case : trainjob_case {
 
     void begin_anew() {
         w.restart(false);
-        w.waker = std::make_unique<trainjob_wakes>(
+        w.waker = std::make_unique<event_handlers>(
             *w.known, *w.reconciler, [this](key k, work how) { queue.add(k, how, {}); },
             [this](key k, work how) { queue.add(k, how, {}); });
-        w.waker->wake_all();
+        w.waker->enqueue_all();
     }
     void in_sync() {
         for (const kind k : watch::all_kinds()) w.waker->synced(k);
@@ -77,11 +77,11 @@ TEST_F(urgency_case, what_comes_before_a_kind_is_in_sync_is_the_starts) {
     in_sync();
     w.patch("TrainJob ns/job-0", R"({"spec":{"suspend":true}})");
     w.deliver();
-    w.waker->wake_all();
+    w.waker->enqueue_all();
     EXPECT_EQ(turns(), (names{"ns/job-0", "ns/job-1"}));
     w.patch("TrainJob ns/job-1", R"({"spec":{"suspend":true}})");
     w.deliver();
-    w.waker->wake_all();
+    w.waker->enqueue_all();
     EXPECT_EQ(turns(), (names{"ns/job-1", "ns/job-0"})) << "now it is fresh";
 }
 

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <new>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "trainjob_case.hpp"
@@ -74,6 +76,47 @@ TEST_F(trainjob_wakes_test, a_limit_range_concerns_the_suspended_jobs_of_its_nam
     EXPECT_THAT(woken(), ElementsAre("ns/waiting"));
     w.waker->synced(watch::kind::limit_range);
     EXPECT_THAT(woken(), IsEmpty());
+}
+
+TEST_F(trainjob_wakes_test, whom_an_exception_kept_from_being_woken_is_woken_by_the_next_relist_with_all_others) {
+    add_job("ns", "one", false);
+    add_job("ns", "two", false);
+    w.deliver();
+    bool fails = true;
+    std::vector<std::string> woken;
+    event_handlers touchy(
+        *w.known, *w.reconciler,
+        [&](key k, work) {
+            if (std::exchange(fails, false)) throw std::bad_alloc();
+            woken.emplace_back(w.texts.view(k.name));
+        },
+        [](key, work) {});
+    for (const watch::kind k : watch::all_kinds()) touchy.synced(k);
+    EXPECT_THROW(touchy.enqueue_all(), std::bad_alloc) << "what begins a term is tried again as a whole";
+    touchy.enqueue_all();
+    woken.clear();
+    fails = true;
+    const auto* const one = w.known->find(watch::kind::train_job, "ns", "one");
+    ASSERT_NE(one, nullptr);
+    EXPECT_THROW(touchy.removed(watch::kind::train_job, *one), std::bad_alloc);
+    touchy.synced(watch::kind::limit_range);
+    EXPECT_THAT(woken, UnorderedElementsAre("ns/one", "ns/two"));
+    woken.clear();
+    touchy.synced(watch::kind::limit_range);
+    EXPECT_THAT(woken, IsEmpty());
+}
+
+TEST_F(trainjob_wakes_test, an_answer_that_comes_before_its_event_wakes_those_whom_the_event_would_have_woken) {
+    add_job("ns", "waiting", false);
+    add_job("ns", "of-another", false, "kind: TrainingRuntime, name: other");
+    w.settle();
+    w.apply_yaml(torch_runtime);
+    w.known->note(watch::kind::training_runtime, w.objects.at("TrainingRuntime ns/rt"));
+    ASSERT_EQ(w.queue.size(), 1U);
+    EXPECT_EQ(w.texts.view(w.queue.front().name), "ns/waiting");
+    w.queue.clear();
+    w.deliver();
+    EXPECT_TRUE(w.queue.empty()) << "its event brings nothing new";
 }
 
 TEST_F(trainjob_wakes_test, a_runtime_class_concerns_the_suspended_jobs_of_the_runtimes_that_name_it) {

@@ -14,16 +14,16 @@
 #include <utility>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/time.hpp"
-#include "api/yaml.hpp"
-#include "plugins/flux_keys.hpp"
-#include "plugins/mpi_keys.hpp"
+#include "base/time.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
+#include "plugins/builtin.hpp"
+#include "plugins/keys.hpp"
 #include "reconcile/controller_core.hpp"
+#include "reconcile/event_handlers.hpp"
 #include "reconcile/runtime_reconciler.hpp"
-#include "reconcile/trainjob_reconciler.hpp"
-#include "reconcile/trainjob_wakes.hpp"
+#include "reconcile/trainjob/reconciler.hpp"
 #include "support/run.hpp"
 #include "trainjob_objects.hpp"
 
@@ -37,54 +37,55 @@ class trainjob_world final : public remote {
         if (runtimes)
             stores_[static_cast<std::size_t>(watch::kind::training_runtime)] =
                 std::make_unique<watch::object_store>(texts, *runtimes);
-        cluster::stores all{};
+        watch::cluster::stores all{};
         for (std::size_t i = 0; i < watch::kinds; ++i) all[i] = stores_[i].get();
-        known = std::make_unique<cluster>(texts, all, base::null_logger());
+        known = std::make_unique<watch::cluster>(texts, all, base::null_logger(), file_suffixes(plugins::builtin()));
         known->follow([this](watch::kind k, std::string_view) { return seen_[static_cast<std::size_t>(k)]; },
                       [this](watch::kind k, std::string_view) { return doubts[static_cast<std::size_t>(k)]; },
                       [this](watch::kind, std::string_view) { return follows; });
+        known->on_answer([this](const watch::object_change& what) { waker->answered(what); });
         restart();
         wakes = std::make_unique<relay>(*this);
         for (const watch::kind k : watch::all_kinds()) {
             intakes_.push_back(std::make_unique<watch::intake>(k, known->store(k), texts, *wakes, base::null_logger(),
-                                                               &known->store(watch::kind::train_job)));
+                                                               "", file_suffixes(plugins::builtin())));
         }
     }
 
     // A new process over the same cluster: nothing is remembered.
     void restart(bool lead = true) {
-        surroundings with{.wall = [this] { return now; },
-                          .steady = [this] { return moment(now.time_since_epoch()); },
-                          .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
-                          .make_curve_key = [] { return plugins::make_curve_key(plugins::system_bytes()); },
-                          .tell = [this](const event_note& e) { events.push_back(e.reason + ": " + e.note); }};
+        trainjob_options with{.wall = [this] { return now; },
+                              .steady = [this] { return moment(now.time_since_epoch()); },
+                              .make_ssh_key = [] { return plugins::make_ssh_key(plugins::system_bytes()); },
+                              .make_curve_key = [] { return plugins::make_curve_key(plugins::system_bytes()); },
+                              .record = [this](const event_note& e) { events.push_back(e.reason + ": " + e.note); }};
         if (tune) tune(with);
-        reconciler = std::make_unique<trainjob_reconciler>(*known, *this, plugins::builtin{}, std::move(with),
-                                                           base::null_logger());
-        waker = std::make_unique<trainjob_wakes>(
+        reconciler = std::make_unique<trainjob_reconciler>(*known, *this, std::make_shared<const plugins::builtin>(),
+                                                           std::move(with), *log);
+        waker = std::make_unique<event_handlers>(
             *known, *reconciler, [this](key k, work) { queue.push_back(k); }, [](key, work) {});
         for (const watch::kind k : watch::all_kinds()) waker->synced(k);
         // What no watch tells, only the one knows who asked for it.
         auto& secrets = known->store(watch::kind::secret);
-        secrets.begin_picture();
+        secrets.begin_relist();
         secrets.sweep([](const watch::object_record&) {});
         leads = lead;
-        if (lead) waker->wake_all();
+        if (lead) waker->enqueue_all();
         queue.clear();
     }
 
     // What users and other controllers do.
     void apply_yaml(std::string_view yaml) {
-        api::arena memory;
+        doc::arena memory;
         const std::string text(yaml);
-        const auto document = api::parse_yaml(memory, text);
+        const auto document = doc::parse_yaml(memory, text);
         if (!document) throw std::runtime_error(document.error().message);
         put(*document);
     }
     void patch(const std::string& label, std::string_view json) {
-        api::arena memory;
-        const auto change = api::parse_json_copy(memory, json);
-        const auto before = api::parse_json(memory, objects.at(label));
+        doc::arena memory;
+        const auto change = doc::parse_json_copy(memory, json);
+        const auto before = doc::parse_json(memory, objects.at(label));
         put(merged(memory, *before, *change));
     }
     void erase(const std::string& label) {
@@ -129,19 +130,25 @@ class trainjob_world final : public remote {
     }
     outcome run_once(key k, unsigned failures = 0) {
         asio::io_context loop;
-        return test::run(loop, reconciler->reconcile(k, failures));
+        return test::run(loop, reconciler->reconcile(k, {.failures = failures}));
     }
     outcome run_job(std::string_view name = "ns/job", unsigned failures = 0) {
         return run_once({.name = texts.find(name), .kind = 0}, failures);
     }
 
-    [[nodiscard]] api::ref object(api::arena& memory, const std::string& label) const {
+    // Nothing is left to do until the job is looked into, whose Pods never come here.
+    [[nodiscard]] static bool rests(const outcome& o) {
+        return o.kind == outcome::what::done ||
+               (o.kind == outcome::what::again_after && o.after.count() > 0 && o.after <= look_after);
+    }
+
+    [[nodiscard]] doc::ref object(doc::arena& memory, const std::string& label) const {
         const auto found = objects.find(label);
-        return found == objects.end() ? api::ref{} : *api::parse_json(memory, found->second);
+        return found == objects.end() ? doc::ref{} : *doc::parse_json(memory, found->second);
     }
     // "True" of the TrainJob's condition; "-" without one.
     [[nodiscard]] std::string condition(std::string_view type, std::string_view member = "status") const {
-        api::arena memory;
+        doc::arena memory;
         const auto job = object(memory, "TrainJob ns/job");
         const auto c = job.get({"status", "conditions"}).find_by("type", type);
         return std::string(c.get(member).as_string("-"));
@@ -149,6 +156,7 @@ class trainjob_world final : public remote {
 
     [[nodiscard]] bool leading() const override { return leads; }
     awaitable<base::result<std::string>> get(target at) override {
+        const wait here(*this);
         requests.push_back("get " + label_of(at));
         if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
         if (on_get) std::exchange(on_get, nullptr)();
@@ -159,23 +167,34 @@ class trainjob_world final : public remote {
         co_return answer;
     }
     awaitable<base::result<std::string>> get_whole(target at) override {
+        const wait here(*this);
         requests.push_back("read " + label_of(at));
         const auto found = objects.find(label_of(at));
         if (found == objects.end()) co_return refused(404);
         co_return found->second;
     }
+    awaitable<base::result<std::string>> list(list_page what) override {
+        const wait here(*this);
+        const std::string label = "list " + std::string(what.type->plural) + " " + what.ns + " " + what.label_selector +
+                                  "&" + what.field_selector + "&" + std::to_string(what.items_max);
+        requests.push_back(label);
+        if (const auto e = refusals.find("list " + std::string(what.type->plural)); e != refusals.end())
+            co_return base::fail(e->second);
+        co_return on_list ? on_list(what) : std::string();
+    }
     // With the API server's preconditions.
     awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) override {
+        const wait here(*this);
         if (on_apply) on_apply();
         requests.push_back("apply " + label_of(at));
         if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
-        api::arena memory;
-        const auto wanted = api::parse_json(memory, body);
-        api::editor out = api::editor::of(memory, *wanted);
+        doc::arena memory;
+        const auto wanted = doc::parse_json(memory, body);
+        doc::editor out = doc::editor::of(memory, *wanted);
         const auto before = objects.find(label_of(at));
         if (before == objects.end() ? !uid.empty() : uid.empty()) co_return refused(409);
         if (before != objects.end()) {
-            const auto old = api::parse_json(memory, before->second);
+            const auto old = doc::parse_json(memory, before->second);
             if (uid != old->get({"metadata", "uid"}).as_string()) {
                 auto other = refused(422).error();
                 other.message = "metadata.uid: Invalid value: \"" + uid + "\": field is immutable";
@@ -184,17 +203,18 @@ class trainjob_world final : public remote {
             if (keeps_templates && at.type == &api::names::job_set) {
                 if (!is_part(fixed_jobs(memory, out.get("spec")), fixed_jobs(memory, old->get("spec"))))
                     co_return immutable();
-                api::editor spec = api::editor::of(memory, api::deep_copy(memory, old->get("spec")));
+                doc::editor spec = doc::editor::of(memory, doc::deep_copy(memory, old->get("spec")));
                 spec.set("suspend", out.get({"spec", "suspend"}).as_bool(false));
                 out.set("spec", spec);
             }
-            if (const api::ref status = old->get("status")) out.set("status", status);
+            if (const doc::ref status = old->get("status")) out.set("status", status);
             out.ensure_object("metadata").set("uid", old->get({"metadata", "uid"}));
         }
         put(out);
         co_return objects.at(label_of(at));
     }
     awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource, std::string body) override {
+        const wait here(*this);
         requests.push_back("patch " + label_of(at) + (sub_resource.empty() ? "" : "/" + sub_resource));
         if (const auto e = refusals.find("patch " + label_of(at)); e != refusals.end()) co_return base::fail(e->second);
         if (!objects.contains(label_of(at))) co_return refused(404);
@@ -205,6 +225,7 @@ class trainjob_world final : public remote {
     }
     using remote::remove;
     awaitable<base::result<>> remove(target at, std::string, std::uint64_t version) override {
+        const wait here(*this);
         requests.push_back("delete " + label_of(at));
         if (const auto e = refusals.find(requests.back()); e != refusals.end()) co_return base::fail(e->second);
         if (on_remove) std::exchange(on_remove, nullptr)();
@@ -218,9 +239,9 @@ class trainjob_world final : public remote {
     std::vector<std::string> taken() { return std::exchange(requests, {}); }
 
     watch::text_table texts;
-    std::unique_ptr<cluster> known;
+    std::unique_ptr<watch::cluster> known;
     std::unique_ptr<trainjob_reconciler> reconciler;
-    std::unique_ptr<trainjob_wakes> waker;
+    std::unique_ptr<event_handlers> waker;
     std::map<std::string, std::string> objects;  // "JobSet ns/job" → JSON
     std::vector<std::string> requests;
     std::vector<std::string> events;
@@ -228,18 +249,32 @@ class trainjob_world final : public remote {
     std::map<std::string, base::error> refusals;   // by request
     std::array<std::string, watch::kinds> doubts;  // why a kind's store is not to be relied upon
     bool follows = true;                           // what changes comes in
+    // Before each request reaches the objects, and again before its answer is there.
+    std::function<void()> on_wait;
     outcome last;
+    std::function<std::string(const list_page&)> on_list;
     std::function<void()> on_get;                    // once
     std::function<void(const std::string&)> on_got;  // the answer is on its way, and not yet there
     std::function<void()> on_apply;
     std::function<void()> on_patch;
-    std::function<void()> on_remove;          // once
-    std::function<void(surroundings&)> tune;  // before a restart
+    std::function<void()> on_remove;              // once
+    base::logger* log = &base::null_logger();     // likewise
+    std::function<void(trainjob_options&)> tune;  // before a restart
     bool leads = true;
     bool keeps_templates = false;  // as JobSet's webhook does
-    api::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
+    base::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
 
    private:
+    struct wait {
+        explicit wait(trainjob_world& w) : world(w) { look(); }
+        ~wait() { look(); }
+        wait(const wait&) = delete;
+        wait& operator=(const wait&) = delete;
+        void look() const {
+            if (world.on_wait) world.on_wait();
+        }
+        trainjob_world& world;
+    };
     struct event {
         std::string label;
         std::string text;
@@ -254,27 +289,27 @@ class trainjob_world final : public remote {
         trainjob_world& world;
     };
     std::string with_version(const std::string& text) {
-        api::arena memory;
-        api::editor out = api::editor::of(memory, *api::parse_json(memory, text));
+        doc::arena memory;
+        doc::editor out = doc::editor::of(memory, *doc::parse_json(memory, text));
         out.ensure_object("metadata").set("resourceVersion", std::to_string(++version_));
-        return api::to_json(out);
+        return doc::to_json(out);
     }
     // Stores an object as the server would; unchanged ones keep their version.
-    void put(api::ref document) {
-        api::arena memory;
-        api::editor out = api::editor::of(memory, api::deep_copy(memory, document));
-        api::editor meta = out.ensure_object("metadata");
+    void put(doc::ref document) {
+        doc::arena memory;
+        doc::editor out = doc::editor::of(memory, doc::deep_copy(memory, document));
+        doc::editor meta = out.ensure_object("metadata");
         const std::string label = label_of(out);
         const auto before = objects.find(label);
         meta.set_default("uid", uid());
-        meta.set_default("creationTimestamp", api::format_time(std::chrono::floor<std::chrono::seconds>(now)));
+        meta.set_default("creationTimestamp", base::format_time(std::chrono::floor<std::chrono::seconds>(now)));
         if (before != objects.end()) {
-            const auto old = api::parse_json(memory, before->second);
+            const auto old = doc::parse_json(memory, before->second);
             meta.set("creationTimestamp", old->get({"metadata", "creationTimestamp"}));
             meta.set("resourceVersion", old->get({"metadata", "resourceVersion"}));
             if (equal(*old, out)) return;
         }
-        objects[label] = with_version(api::to_json(out));
+        objects[label] = with_version(doc::to_json(out));
         pending_.push_back({label, objects[label]});
     }
     std::string uid() {
