@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
+#include <new>
+#include <string>
 #include <utility>
 
 #include "base/contain.hpp"
@@ -18,9 +20,10 @@ constexpr auto slice_max = std::chrono::microseconds(500);
 
 }  // namespace
 
-controller::controller(base::task_group& owner, reconciler what, controller_limits limits, key_holder* holder,
-                       panic_listener told)
+controller::controller(base::task_group& owner, base::logger& log, reconciler what, controller_limits limits,
+                       key_holder* holder, panic_listener told)
     : owner_(owner),
+      log_(log),
       reconcile_(std::move(what)),
       told_(std::move(told)),
       core_(limits, holder),
@@ -28,12 +31,16 @@ controller::controller(base::task_group& owner, reconciler what, controller_limi
 
 void controller::start() {
     started_ = true;
-    owner_.spawn("controller", pump());
+    owner_.supervise("controller", [this] { return pump(); }, log_, core_.limits().mistake_pause);
 }
 
 void controller::add(key k, work how) {
     core_.add(k, how, clock::now());
-    dispatch();
+    try {
+        dispatch();
+    } catch (const std::bad_alloc&) {  // for another worker: the pump tries again
+        nudge();
+    }
 }
 
 void controller::add_after(key k, std::chrono::nanoseconds delay) {
@@ -62,50 +69,66 @@ awaitable<void> controller::pump() {
 void controller::dispatch() {
     if (!started_ || !core_.ready()) return;
     const auto wanted = std::min<std::size_t>(core_.in_flight_max() - core_.in_flight(), core_.depth());
+    const auto wake = [this](worker& w) {
+        w.wake.notify_later();  // who added the key is not to wait for it
+        w.idle = false;
+        ++woken_;
+    };
     for (const auto& w : workers_) {
         if (woken_ >= wanted) return;
-        if (!w->idle) continue;
-        w->idle = false;
-        ++woken_;
-        w->wake.notify_later();
+        if (w->idle) wake(*w);
     }
     while (woken_ < wanted && workers_.size() < core_.in_flight_max()) {
-        workers_.push_back(std::make_unique<worker>());
-        ++woken_;
+        start_worker();
+        wake(*workers_.back());
+    }
+}
+
+void controller::start_worker() {
+    workers_.push_back(std::make_unique<worker>());
+    try {
         owner_.spawn("reconcile worker", work_on(workers_.back().get()));
+    } catch (...) {
+        workers_.pop_back();
+        throw;
     }
 }
 
 awaitable<void> controller::work_on(worker* self) {
     const auto executor = co_await asio::this_coro::executor;
-    co_await asio::post(executor, use_tuple);  // whoever added the key is not to wait for it
-    for (;;) {
+    while (co_await self->wake.wait()) {
         --woken_;
         auto slice_end = clock::now() + slice_max;
         while (const auto run = core_.start(clock::now())) {
-            outcome how;
+            outcome how = outcome::panicked();
             try {
-                how = co_await reconcile_(run->what, run->failures);
+                how = co_await reconcile_(run->what, run->now);
             } catch (...) {
-                how = note_panic(run->what, base::caught());
+                note_panic(*run);
             }
             const auto now = clock::now();
             core_.finish(run->id, how, now);
             if (const auto due = core_.next_due(); due && *due < timer_.expiry()) nudge();
             if (core_.in_flight() == 0 && drained_.waiting()) drained_.notify_later();
             if (now < slice_end) continue;
-            co_await asio::post(executor, use_tuple);
+            try {
+                co_await asio::post(executor, use_tuple);
+            } catch (const std::bad_alloc&) {  // then the next key comes at once
+            }
             slice_end = clock::now() + slice_max;
         }
         if (const auto due = core_.next_due(); due && *due < timer_.expiry()) nudge();  // a parked key's
         self->idle = true;
-        if (!co_await self->wake.wait()) co_return;
     }
 }
 
-outcome controller::note_panic(key k, std::string_view what) const {
-    if (told_) told_(k, what);
-    return outcome::panicked();
+// In a catch block. What tells a task to stop is thrown on; telling of a mistake may fail, too.
+void controller::note_panic(const controller_core::run& run) const {
+    try {
+        const std::string what = base::caught();
+        if (told_) told_(run.what, run.now, what);
+    } catch (const std::bad_alloc&) {
+    }
 }
 
 void controller::set_in_flight_max(unsigned most) {

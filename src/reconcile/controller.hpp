@@ -13,20 +13,22 @@
 
 namespace cotrain::reconcile {
 
-// Called with the key and how often it failed in a row before. May run for long: others go on meanwhile.
-using reconciler = std::function<awaitable<outcome>(key k, unsigned failures)>;
+// May run for long: others go on meanwhile.
+using reconciler = std::function<awaitable<outcome>(key k, attempt now)>;
 
-// Hears of a run that ended in an exception: the key, and what was thrown.
-using panic_listener = std::function<void(key k, std::string_view what)>;
+// Hears of a run that ended in an exception: the key, the run, and what was thrown.
+using panic_listener = std::function<void(key k, attempt now, std::string_view what)>;
 
-// An exception ends its run alone. Workers are started when they are needed first and then kept: a run costs no new
-// coroutine but the reconciler's. Lives until its group has been joined.
+// An exception ends its run alone; one of the controller's own costs a pause, and no key. Workers are started when they
+// are needed first and then kept: a run costs no new coroutine but the reconciler's. Lives until its group has been
+// joined.
 class controller {
    public:
-    controller(base::task_group& owner, reconciler what, controller_limits limits = {}, key_holder* holder = nullptr,
-               panic_listener told = {});
+    controller(base::task_group& owner, base::logger& log, reconciler what, controller_limits limits = {},
+               key_holder* holder = nullptr, panic_listener told = {});
 
     void start();
+    [[nodiscard]] bool started() const { return started_; }
     // Never runs the reconciler on the caller's stack.
     void add(key k, work how);
     void add_after(key k, std::chrono::nanoseconds delay);
@@ -47,11 +49,13 @@ class controller {
     };
     [[nodiscard]] awaitable<void> pump();
     [[nodiscard]] awaitable<void> work_on(worker* self);
-    [[nodiscard]] outcome note_panic(key k, std::string_view what) const;
+    void note_panic(const controller_core::run& run) const;
     void dispatch();
+    void start_worker();
     void nudge();
 
     base::task_group& owner_;
+    base::logger& log_;
     reconciler reconcile_;
     panic_listener told_;
     controller_core core_;

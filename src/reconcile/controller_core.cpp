@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cassert>
+#include <charconv>
+#include <new>
 
 namespace cotrain::reconcile {
 
@@ -13,28 +15,45 @@ constexpr std::uint32_t trim_slots_min = 1024;
 
 }  // namespace
 
+std::string reconcile_id(std::uint64_t number) {
+    char digits[16];
+    const auto end = std::to_chars(digits, digits + sizeof digits, number, 16).ptr;
+    return std::string(16 - static_cast<std::size_t>(end - digits), '0').append(digits, end);
+}
+
 controller_core::controller_core(controller_limits limits, key_holder* holder)
     : limits_(limits), keys_(holder), retries_(limits.retry) {
     set_in_flight_max(limits_.in_flight_max);
 }
 
 void controller_core::set_in_flight_max(unsigned most) {
+    running_.reserve(std::max(1U, most));
     limits_.in_flight_max = std::max(1U, most);
-    running_.reserve(limits_.in_flight_max);
 }
 
 void controller_core::enqueue(slot s, work how, moment now) {
     delays_.cancel(s);
-    if (s >= added_at_.size()) added_at_.resize(s + 1);
     if (!queue_.add(s, how)) return;
     added_at_[s] = now;
     ++metrics_.adds;
 }
 
-void controller_core::add(key k, work how, moment now) { enqueue(keys_.intern(k), how, now); }
+// With all the memory that the slot can ever need.
+slot controller_core::slot_of(key k) {
+    const std::uint32_t slots = keys_.slots() + 1;
+    if (added_at_.size() < slots) {
+        queue_.make_room(slots);
+        delays_.make_room(slots);
+        retries_.make_room(slots);
+        added_at_.resize(slots);
+    }
+    return keys_.intern(k);
+}
+
+void controller_core::add(key k, work how, moment now) { enqueue(slot_of(k), how, now); }
 
 void controller_core::add_after(key k, std::chrono::nanoseconds delay, moment now) {
-    const slot s = keys_.intern(k);
+    const slot s = slot_of(k);
     if (delay.count() <= 0) return enqueue(s, work::fresh, now);
     if (!queue_.waiting(s)) delays_.add(s, now + delay);
 }
@@ -58,14 +77,20 @@ std::optional<controller_core::run> controller_core::start(moment now) {
         }
         metrics_.waited.observe(now - added_at_[s]);
         running_.push_back({s, now});
-        return run{s, keys_.at(s), retries_.failures(s)};
+        return run{s, keys_.at(s), {.failures = retries_.failures(s), .number = limits_.first_run++}};
     }
     return std::nullopt;
 }
 
-void controller_core::note_panic(slot s, moment now) {
-    panics& all = panics_[s];
-    if (++all.count >= panics_max) all.parked_until = now + parking;
+// Until when it does not run. Without memory to count it, a panic is a failure like others.
+moment controller_core::note_panic(slot s, moment now) noexcept {
+    try {
+        panics& all = panics_[s];
+        if (++all.count >= panics_max) all.parked_until = now + parking;
+        return all.parked_until;
+    } catch (const std::bad_alloc&) {
+        return now;
+    }
 }
 
 bool controller_core::parked(slot s, moment now) const {
@@ -101,8 +126,7 @@ void controller_core::finish(slot id, outcome how, moment now) {
             ++metrics_.errors;
             ++metrics_.retries;
             ++metrics_.panics;
-            note_panic(id, now);
-            delay = std::max(retries_.failed(id, now), panics_.at(id).parked_until - now);
+            delay = std::max(retries_.failed(id, now), note_panic(id, now) - now);
             break;
     }
     if (queue_.done(id)) {

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "base/task_group.hpp"
 #include "reconcile/delay_queue.hpp"
 #include "reconcile/key.hpp"
 #include "reconcile/queue_metrics.hpp"
@@ -16,6 +18,15 @@
 namespace cotrain::reconcile {
 
 inline constexpr unsigned in_flight_default = 32;  // where the configuration names no concurrency
+
+// What a run is told of itself.
+struct attempt {
+    unsigned failures = 0;     // of the key in a row, before this run
+    std::uint64_t number = 0;  // of the run: see reconcile_id()
+};
+
+// The field reconcileID of a run's log lines.
+[[nodiscard]] std::string reconcile_id(std::uint64_t number);
 
 // How one run ended. A key that is not requeued is forgotten until it is added again.
 struct outcome {
@@ -45,16 +56,19 @@ inline constexpr std::chrono::nanoseconds parking = std::chrono::minutes(10);
 struct controller_limits {
     unsigned in_flight_max = in_flight_default;
     retry_policy retry{};
+    std::uint64_t first_run = 1;  // number of the first run; random, so that processes have no number in common
+    base::backoff_policy mistake_pause = base::task_group::supervised_pause;  // after one of the controller's own
 };
 
 // No I/O and no clock. A key never runs twice at once. A key that is added while it waits for a later moment runs now,
-// and the run's outcome alone decides what comes after: a run that still wants a timer asks for it again.
+// and the run's outcome alone decides what comes after: a run that still wants a timer asks for it again. Only a key
+// that is not known yet takes memory: what throws for want of it changes nothing.
 class controller_core {
    public:
     struct run {
         slot id = no_slot;
         key what{};
-        unsigned failures = 0;  // in a row, before this run
+        attempt now{};
     };
 
     explicit controller_core(controller_limits limits = {}, key_holder* holder = nullptr);
@@ -76,6 +90,7 @@ class controller_core {
     [[nodiscard]] std::uint32_t depth() const { return queue_.depth(); }
     [[nodiscard]] std::size_t delayed() const { return delays_.size(); }
     [[nodiscard]] unsigned in_flight() const { return static_cast<unsigned>(running_.size()); }
+    [[nodiscard]] const controller_limits& limits() const { return limits_; }
     [[nodiscard]] unsigned in_flight_max() const { return limits_.in_flight_max; }
     // What is more than that under way may finish.
     void set_in_flight_max(unsigned most);
@@ -95,7 +110,8 @@ class controller_core {
         unsigned count = 0;
         moment parked_until{};
     };
-    void note_panic(slot s, moment now);
+    [[nodiscard]] slot slot_of(key k);
+    [[nodiscard]] moment note_panic(slot s, moment now) noexcept;
     [[nodiscard]] bool parked(slot s, moment now) const;
     void enqueue(slot s, work how, moment now);
     void drop_if_idle(slot s);
@@ -105,7 +121,7 @@ class controller_core {
     work_queue queue_;
     delay_queue delays_;
     retry_limit retries_;
-    std::vector<moment> added_at_;
+    std::vector<moment> added_at_;  // of each slot that there is room for
     std::vector<running> running_;
     std::map<slot, panics> panics_;  // empty but for mistakes of ours
     queue_metrics metrics_;

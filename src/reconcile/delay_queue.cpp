@@ -1,6 +1,7 @@
 // A binary heap that knows where each slot stands, so that moments can be changed in place.
 #include "reconcile/delay_queue.hpp"
 
+#include <algorithm>
 #include <cassert>
 
 namespace cotrain::reconcile {
@@ -44,8 +45,14 @@ void delay_queue::remove(std::size_t at) {
     sink(place_[last.s]);
 }
 
+void delay_queue::make_room(std::uint32_t slots) {
+    if (slots <= place_.size()) return;
+    if (slots > heap_.capacity()) heap_.reserve(std::max<std::size_t>(slots, 2 * heap_.capacity()));
+    place_.resize(slots, no_slot);
+}
+
 bool delay_queue::add(slot s, moment due) {
-    if (s >= place_.size()) place_.resize(s + 1, no_slot);
+    make_room(s + 1);
     if (place_[s] != no_slot) {
         entry& known = heap_[place_[s]];
         if (known.due <= due) return false;

@@ -15,6 +15,8 @@ using moment = std::chrono::steady_clock::time_point;
 
 class delay_queue {
    public:
+    // For all slots below that number: nothing else allocates, and each makes its own if it has to.
+    void make_room(std::uint32_t slots);
     // A key that waits already keeps the earlier of both moments. Returns whether anything changed.
     bool add(slot s, moment due);
     void cancel(slot s);

@@ -94,6 +94,8 @@ class election {
     [[nodiscard]] const std::string& holder() const { return seen_.holder; }
     // The lease as it was read or written last.
     [[nodiscard]] const std::string& version() const { return seen_.resource_version; }
+    // How often the Lease changed hands, as it says itself.
+    [[nodiscard]] std::int32_t transitions() const { return seen_.transitions; }
     // Failed tries in a row.
     [[nodiscard]] unsigned failures() const { return failures_; }
 

@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "api/names.hpp"
-#include "api/time.hpp"
 #include "base/error.hpp"
 #include "base/json_text.hpp"
+#include "base/time.hpp"
 
 namespace cotrain::reconcile {
 
@@ -109,12 +109,12 @@ std::optional<event_write> event_recorder::repeat(known_event& known, moment now
         return std::nullopt;
     }
     known.last_write = now;
-    event_write write{event_write::verb::patch, known.ns, known.name, {}};
+    event_write write{.how = event_write::verb::patch, .ns = known.ns, .name = known.name};
     object_writer object(write.body);
     object.name("series");
     object_writer series(write.body);
     series.number("count", known.count);
-    series.text("lastObservedTime", api::format_micros(wall));
+    series.text("lastObservedTime", base::format_micros(wall));
     series.end();
     object.end();
     ++metrics_.written;
@@ -123,8 +123,8 @@ std::optional<event_write> event_recorder::repeat(known_event& known, moment now
 
 event_write event_recorder::create(const event_note& what, const std::string& note, std::string name,
                                    wall_micros wall) const {
-    event_write write{
-        event_write::verb::create, what.about.ns.empty() ? "default" : what.about.ns, std::move(name), {}};
+    event_write write{.ns = what.about.ns.empty() ? "default" : what.about.ns, .name = std::move(name)};
+    write.kept = what.kept;
     object_writer object(write.body);
     object.text("apiVersion", api::names::event.api_version);
     object.text("kind", api::names::event.kind);
@@ -133,7 +133,7 @@ event_write event_recorder::create(const event_note& what, const std::string& no
     meta.text("name", write.name);
     meta.text("namespace", write.ns);
     meta.end();
-    object.text("eventTime", api::format_micros(wall));
+    object.text("eventTime", base::format_micros(wall));
     object.text("type", text(what.type));
     object.text("reason", what.reason);
     object.text("action", what.action);

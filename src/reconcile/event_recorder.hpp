@@ -38,6 +38,7 @@ struct event_note {
     std::string reason;  // "TrainJobResourcesCreationFailed"
     std::string action;  // "Reconciling"
     std::string note;
+    bool kept = false;  // not to be dropped: the end of a job
 };
 
 // One request: create the Event, or merge its series into the one written before.
@@ -47,6 +48,8 @@ struct event_write {
     std::string ns;
     std::string name;
     std::string body;  // JSON
+    bool kept = false;
+    unsigned tries = 0;
 };
 
 struct event_metrics {

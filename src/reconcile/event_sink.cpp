@@ -18,21 +18,27 @@ constexpr kube::resource events{api::names::event.group, api::names::event.versi
 }  // namespace
 
 event_sink::event_sink(base::task_group& owner, kube::client& api, base::logger& log, std::string controller,
-                       std::string instance, write_allowance may_write)
+                       std::string instance, write_allowance may_write, std::function<bool()> busy)
     : owner_(owner),
       api_(api),
       log_(log),
       recorder_(std::move(controller), std::move(instance)),
-      may_write_(std::move(may_write)) {}
+      may_write_(std::move(may_write)),
+      busy_(std::move(busy)) {}
 
 void event_sink::start() {
     owner_.supervise("event sink", [this] { return run(); }, log_);
 }
 
+std::size_t event_sink::room_for(const event_note& what) const {
+    if (what.kept) return event_queue_kept_max;
+    if (what.type == event_type::warning) return event_queue_max;
+    return busy_ && busy_() ? 0 : event_queue_normal_max;
+}
+
 // Asked for room before it is recorded: the recorder believes that what it gives out is written.
 void event_sink::post(const event_note& what) {
-    const std::size_t room = what.type == event_type::normal ? event_queue_normal_max : event_queue_max;
-    if (queue_.size() >= room) {
+    if (queue_.size() >= room_for(what)) {
         ++metrics_.dropped;
         return;
     }
@@ -49,15 +55,22 @@ awaitable<void> event_sink::run() {
             if (!co_await filled_.wait()) co_return;
         event_write next = std::move(queue_.front());
         queue_.pop_front();
-        co_await send(std::move(next));
+        const bool kept = next.kept;
+        event_write again = kept ? next : event_write{};
+        if (!co_await send(std::move(next)) || ++again.tries >= event_tries_max) continue;
+        asio::steady_timer timer(co_await asio::this_coro::executor, again.tries * event_retry_pause);
+        const auto [stopped] = co_await timer.async_wait(use_tuple);
+        if (stopped) co_return;
+        queue_.push_front(std::move(again));
     }
 }
 
-awaitable<void> event_sink::send(event_write what) {
+awaitable<bool> event_sink::send(event_write what) {
+    const bool kept = what.kept;
     const auto permit = may_write_ ? may_write_() : write_permit(event_deadline);
     if (!permit) {
         ++metrics_.dropped;
-        co_return;
+        co_return false;
     }
     const kube::write_options options{
         .with = {net::priority::write, std::min(event_deadline, permit->time), permit->latest}};
@@ -69,16 +82,18 @@ awaitable<void> event_sink::send(event_write what) {
     if (got) {
         ++metrics_.sent;
         complained_ = 0;
-        co_return;
+        co_return false;
     }
     ++metrics_.failed;
     // It is not there (any more): the next repetition makes one.
     recorder_.forget(what.ns, what.name);
     const base::error& why = got.error();
-    if (why.http_status == 404) co_return;
+    if (why.http_status == 404) co_return false;
+    if (why.http_status == 409 && kept) co_return false;  // an earlier try was taken, and its answer lost
     const int complaint = why.http_status == 0 ? -1 : why.http_status;
     if (std::exchange(complained_, complaint) != complaint)
         log_.warn("cannot write an event", {{"namespace", what.ns}, {"error", why.message}});
+    co_return kept && (why.http_status == 0 || why.http_status == 429 || why.http_status >= 500);
 }
 
 }  // namespace cotrain::reconcile

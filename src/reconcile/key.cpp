@@ -26,7 +26,8 @@ slot key_table::find(key k) const {
 }
 
 void key_table::grow() {
-    buckets_.assign(buckets_.empty() ? 64 : buckets_.size() * 2, no_slot);
+    std::vector<slot> larger(buckets_.empty() ? 64 : buckets_.size() * 2, no_slot);
+    buckets_.swap(larger);
     for (slot s = 0; s < entries_.size(); ++s) {
         if (!entries_[s].used) continue;
         slot& head = buckets_[bucket(entries_[s].name)];

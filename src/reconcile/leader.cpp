@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/json.hpp"
 #include "api/lease.hpp"
 #include "api/names.hpp"
 #include "base/backoff.hpp"
 #include "base/contain.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::reconcile {
 
@@ -122,8 +122,7 @@ awaitable<void> leader::perform(election::action what) {
 
 // An attempt without a known outcome: it is repeated like others, and who cannot renew in time leads no more.
 void leader::made_mistake(std::string_view what, bool reads) {
-    log_.error("the leader election ended an attempt in an exception, which is a mistake of the operator",
-               {{"lease", options_.name}, {"error", what}});
+    log_.error("unexpected exception", {{"in", "leader election"}, {"lease", options_.name}, {"error", what}});
     if (!election_.under_way()) return;
     ++failures_;
     reads ? election_.read_failed(clock::now()) : election_.write_failed(clock::now());
@@ -141,7 +140,7 @@ awaitable<void> leader::follow() {
                                           {.field_selector = selector, .resource_version = election_.version()});
         const bool may_not = !stream && stream.error().http_status == forbidden;
         if (may_not && denied.attempts() == 0)
-            log_.info("the Lease cannot be watched: who deletes it is noticed at the next renewal only",
+            log_.warn("cannot watch the Lease, its deletion is noticed at the next renewal",
                       {{"lease", options_.name}, {"error", stream.error().message}});
         while (stream && announced_) {
             const auto event = co_await stream->next();
@@ -155,8 +154,8 @@ awaitable<void> leader::follow() {
 }
 
 void leader::heard(std::string_view event) {
-    api::arena memory;
-    const auto said = api::parse_json(memory, event);
+    doc::arena memory;
+    const auto said = doc::parse_json(memory, event);
     if (!said) return;
     const std::string_view type = said->get("type").as_string();
     if (type == "DELETED") {
@@ -167,7 +166,8 @@ void leader::heard(std::string_view event) {
         election_.watched(lease_record{.holder = std::string(seen->holder)});
     }
     if (!lost() || !announced_) return;
-    log_.warn("the Lease is ours no more", {{"lease", options_.name}, {"event", type}, {"holder", holder()}});
+    log_.warn("another client deleted or took the Lease",
+              {{"lease", options_.name}, {"event", type}, {"holder", holder()}});
     announce();
     timer_.cancel();
 }
@@ -206,10 +206,10 @@ awaitable<void> leader::write(election::action what) {
 }
 
 std::string leader::document_of(const lease_record& lease) const {
-    api::arena memory;
+    doc::arena memory;
     api::lease out;
     if (!document_.empty())
-        if (const auto seen = api::parse_json(memory, document_)) out.document = *seen;
+        if (const auto seen = doc::parse_json(memory, document_)) out.document = *seen;
     out.meta.name = options_.name;
     out.meta.ns = options_.ns;
     out.meta.resource_version = lease.resource_version;
@@ -218,12 +218,12 @@ std::string leader::document_of(const lease_record& lease) const {
     out.acquire_time = lease.acquire_time;
     out.renew_time = lease.renew_time;
     out.transitions = lease.transitions;
-    return api::to_json(api::encode_lease(memory, out));
+    return doc::to_json(api::encode_lease(memory, out));
 }
 
 base::result<lease_record> leader::understand(std::string body) {
-    api::arena memory;
-    const auto document = api::parse_json(memory, body);
+    doc::arena memory;
+    const auto document = doc::parse_json(memory, body);
     if (!document) return base::fail(base::error(document.error()).during("Lease"));
     const auto seen = api::decode_lease(*document);
     if (!seen) return base::fail(seen.error());
@@ -238,7 +238,7 @@ base::result<lease_record> leader::understand(std::string body) {
     trouble_.clear();
     if (out.holder != known_holder_) {
         known_holder_ = out.holder;
-        log_.info("lease holder changed", {{"lease", options_.name}, {"holder", known_holder_}});
+        log_.info("Lease holder changed", {{"lease", options_.name}, {"holder", known_holder_}});
     }
     return out;
 }
@@ -250,7 +250,8 @@ void leader::failed(const base::error& why) {
     if (why.message == trouble_ && now - told_ < same_trouble_again) return;
     trouble_ = why.message;
     told_ = now;
-    log_.warn("cannot read or update the lease", {{"lease", options_.name}, {"error", why.message}});
+    log_.write(why.http_status == forbidden ? base::level::error : base::level::warn, "cannot read or update the Lease",
+               {{"lease", options_.name}, {"error", why.message}});
 }
 
 // Every change of who may write is told once, by whoever notices it first.
@@ -262,7 +263,7 @@ void leader::announce() {
         // A dead connection has to be found while there is time for a renewal on another.
         const auto quarter = options_.timing.renew_deadline / 4;
         api_.set_ping(quarter, quarter);
-        log_.info("leading", {{"lease", options_.name}, {"identity", options_.identity}});
+        log_.info("became leader", {{"lease", options_.name}, {"identity", options_.identity}});
         owner_.supervise("lease watch", [this] { return follow(); }, log_);
     } else {
         log_.write(stopping_ ? base::level::info : base::level::error, "stopped leading",
@@ -272,8 +273,8 @@ void leader::announce() {
     try {
         if (on_change_) on_change_(now);
     } catch (...) {
-        log_.error("what follows a change of leaders ended in an exception, which is a mistake of the operator",
-                   {{"lease", options_.name}, {"error", base::caught()}});
+        log_.error("unexpected exception",
+                   {{"in", "change of leaders"}, {"lease", options_.name}, {"error", base::caught()}});
     }
 }
 

@@ -12,7 +12,7 @@
 #include "base/random.hpp"
 #include "base/task_group.hpp"
 #include "kube/client.hpp"
-#include "kube/sleepers.hpp"
+#include "kube/pacing.hpp"
 #include "reconcile/election.hpp"
 #include "reconcile/write_permit.hpp"
 
@@ -43,6 +43,7 @@ class leader {
     leader(const leader_tools& tools, leader_options options, std::function<void(bool)> on_change = {});
 
     void start();
+    [[nodiscard]] bool started() const { return started_; }
     // The gate of every write to the cluster: ask right before each.
     [[nodiscard]] bool leading() const;
     // The rest of the Lease, unless it is renewed before.
@@ -59,6 +60,8 @@ class leader {
     [[nodiscard]] bool lost() const { return election_.state() == election::role::lost; }
     // Who held the Lease when it was seen last; empty: nobody.
     [[nodiscard]] const std::string& holder() const { return election_.holder(); }
+    // How often the Lease changed hands, as it said when it was seen last.
+    [[nodiscard]] std::int32_t transitions() const { return election_.transitions(); }
     // Times that the Lease could not be read or written.
     [[nodiscard]] std::uint64_t failures() const { return failures_; }
 

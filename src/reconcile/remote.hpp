@@ -19,6 +19,15 @@ struct target {
 
 // Answers are the API server's JSON; of Secrets no more than metadata, but for one. Writes fail with errc::canceled,
 // unsent, where they are not ours to make.
+// One page of a collection.
+struct list_page {
+    const api::resource_type* type = nullptr;
+    std::string ns;
+    std::string label_selector;
+    std::string field_selector;
+    std::uint32_t items_max = 0;
+};
+
 class remote {
    public:
     virtual ~remote() = default;
@@ -27,6 +36,8 @@ class remote {
     [[nodiscard]] virtual awaitable<base::result<std::string>> get(target at) = 0;
     // The one that gives a Secret with what it holds.
     [[nodiscard]] virtual awaitable<base::result<std::string>> get_whole(target at) = 0;
+    // Its first page alone.
+    [[nodiscard]] virtual awaitable<base::result<std::string>> list(list_page what) = 0;
     // Server-side apply as `trainer`. With a uid forced, to that very object; without one it makes the object, and
     // never touches one that is there: `is_another()` tells such refusals. Secrets are only ever made.
     [[nodiscard]] virtual awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) = 0;

@@ -36,7 +36,7 @@ nanoseconds retry_limit::take_token(moment now) {
 }
 
 nanoseconds retry_limit::failed(slot s, moment now, bool passing) {
-    if (s >= failures_.size()) failures_.resize(s + 1);
+    make_room(s + 1);
     const nanoseconds own = own_delay(failures_[s], passing);
     if (failures_[s] < std::numeric_limits<std::uint8_t>::max()) ++failures_[s];
     return std::max(own, take_token(now));

@@ -28,6 +28,10 @@ class retry_limit {
    public:
     explicit retry_limit(retry_policy policy = {});
 
+    // For all slots below that number.
+    void make_room(std::uint32_t slots) {
+        if (slots > failures_.size()) failures_.resize(slots);
+    }
     // The delay after one more failure: the longer of the key's own and the bucket's, from which a token is taken.
     [[nodiscard]] std::chrono::nanoseconds failed(slot s, moment now, bool passing = false);
     // The key succeeded: its next failure starts from the beginning.

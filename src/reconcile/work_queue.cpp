@@ -27,7 +27,7 @@ void work_queue::unlink(slot s) {
 }
 
 bool work_queue::add(slot s, work how) {
-    if (s >= entries_.size()) entries_.resize(s + 1);
+    make_room(s + 1);
     entry& e = entries_[s];
     if (e.running) {
         const bool first = !e.again;

@@ -19,9 +19,13 @@ inline constexpr unsigned fresh_turns = 4;
 
 // The contract of Kubernetes' work queues: a key that is added while it waits is not added again (but one of the
 // backlog becomes fresh); added while it is worked on, it waits again as soon as that is done; each class is served in
-// order. Works on slots of a key_table; allocates only when a slot is higher than any before.
+// order. Works on slots of a key_table; allocates only when a slot is higher than any that there is room for.
 class work_queue {
    public:
+    // For all slots below that number.
+    void make_room(std::uint32_t slots) {
+        if (slots > entries_.size()) entries_.resize(slots);
+    }
     // Returns whether the key started to wait, or will when its current run is done.
     bool add(slot s, work how);
     // The next key, which counts as worked on until done().

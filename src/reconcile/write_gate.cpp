@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/json_text.hpp"
-#include "reconcile/cluster.hpp"
+#include "watch/cluster.hpp"
 
 namespace cotrain::reconcile {
 
@@ -122,6 +122,16 @@ awaitable<base::result<std::string>> write_gate::get_whole(target at) {
     co_return body_of(co_await api_.get(resource_of(*at.type), {.ns = at.ns, .name = at.name}, {}));
 }
 
+// Nobody waits for it: whoever explains a job goes behind those who make it run.
+awaitable<base::result<std::string>> write_gate::list(list_page what) {
+    constexpr std::chrono::seconds deadline{10};
+    co_return body_of(co_await api_.list(resource_of(*what.type), what.ns,
+                                         {.label_selector = what.label_selector,
+                                          .field_selector = what.field_selector,
+                                          .limit = what.items_max,
+                                          .with = {.rank = net::priority::write, .deadline = deadline}}));
+}
+
 awaitable<base::result<std::string>> write_gate::apply(target at, std::string body, std::string uid) {
     const auto permit = may_write_();
     if (!permit) co_return closed();
@@ -131,11 +141,9 @@ awaitable<base::result<std::string>> write_gate::apply(target at, std::string bo
     const bool force = !uid.empty();
     auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, std::move(body), force,
                                       {.field_manager = api::names::field_manager, .with = within(*permit)});
-    apply_counts& counts = counts_[static_cast<std::size_t>(kind_of(*at.type))];
-    if (answer) {
-        ++counts.applied;
-    } else {
-        ++(is_another(answer.error()) ? counts.conflict : counts.error);
+    if (const auto of = watch::find_kind(*at.type)) {
+        apply_counts& counts = counts_[static_cast<std::size_t>(*of)];
+        ++(answer ? counts.applied : is_another(answer.error()) ? counts.conflict : counts.error);
     }
     co_return body_of(std::move(answer));
 }

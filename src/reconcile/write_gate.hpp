@@ -37,6 +37,7 @@ class write_gate final : public remote {
     [[nodiscard]] bool leading() const override { return may_write_().has_value(); }
     [[nodiscard]] awaitable<base::result<std::string>> get(target at) override;
     [[nodiscard]] awaitable<base::result<std::string>> get_whole(target at) override;
+    [[nodiscard]] awaitable<base::result<std::string>> list(list_page what) override;
     [[nodiscard]] awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) override;
     [[nodiscard]] awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource,
                                                                    std::string body) override;

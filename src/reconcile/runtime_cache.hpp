@@ -13,8 +13,8 @@
 
 #include "api/trainjob.hpp"
 #include "base/error.hpp"
-#include "reconcile/cluster.hpp"
 #include "runtime/compiled_runtime.hpp"
+#include "watch/cluster.hpp"
 
 namespace cotrain::reconcile {
 
@@ -25,7 +25,7 @@ class runtime_cache {
     // What compiled runtimes may take together; the last one is kept whatever its size.
     static constexpr std::size_t compiled_bytes_max = 16UL << 20U;
 
-    explicit runtime_cache(cluster& all, std::size_t bytes_max = compiled_bytes_max)
+    explicit runtime_cache(watch::cluster& all, std::size_t bytes_max = compiled_bytes_max)
         : all_(all), bytes_max_(bytes_max) {}
 
     // The runtime that the job refers to, as it is now.
@@ -58,7 +58,7 @@ class runtime_cache {
     void keep(const compiled& made);
     void forget_dead();
 
-    cluster& all_;
+    watch::cluster& all_;
     std::size_t bytes_max_;
     std::size_t bytes_ = 0;
     std::list<compiled> kept_;  // the last used first

@@ -1,13 +1,13 @@
-// JobSets that another controller made: what cannot be changed any more stays.
+// Whether a JobSet is as planned, and what becomes of one that cannot be changed any more.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "api/arena.hpp"
 #include "api/jobset.hpp"
 #include "api/trainjob.hpp"
-#include "api/tree.hpp"
+#include "doc/arena.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::reconcile {
 
@@ -16,11 +16,17 @@ namespace cotrain::reconcile {
 // from `wanted`. Empty if one of them is no JobSet.
 [[nodiscard]] std::string with_templates_of(std::string_view wanted, std::string_view found);
 
+// The jobs in a JobSet's spec without what may change; absent if there are none.
+[[nodiscard]] doc::ref fixed_jobs(doc::arena& memory, doc::ref spec);
 // The jobs of a JobSet as they were applied, without what may change; absent if they were not.
-[[nodiscard]] api::ref applied_fixed_jobs(api::arena& memory, api::ref found);
+[[nodiscard]] doc::ref applied_fixed_jobs(doc::arena& memory, doc::ref found);
 
 // Whether users have patched the job since its JobSet was made, with more than may change in that: then the refusal is
 // news for them.
 [[nodiscard]] bool must_refuse_patch(const api::train_job& job, const api::job_set& set);
+
+// `found` has everything of `wanted`, and beyond it nothing but what the API server, CRDs and the JobSet controller's
+// webhook fill in. Empty lists, empty maps and nulls count as absent.
+[[nodiscard]] bool already_so(doc::ref wanted, doc::ref found);
 
 }  // namespace cotrain::reconcile

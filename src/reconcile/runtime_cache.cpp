@@ -1,14 +1,13 @@
 // Compiling runtimes once per version, and snapshots once per text.
-#include "reconcile/trainjob_runtimes.hpp"
+#include "reconcile/runtime_cache.hpp"
 
 #include <utility>
 
-#include "api/json.hpp"
-#include "api/snapshot_hash.hpp"
-#include "api/time.hpp"
+#include "api/runtime.hpp"
 #include "base/json_text.hpp"
-#include "reconcile/trainjob_records.hpp"
-#include "runtime/snapshot.hpp"
+#include "base/time.hpp"
+#include "doc/json.hpp"
+#include "runtime/compiled_runtime.hpp"
 
 namespace cotrain::reconcile {
 
@@ -62,8 +61,8 @@ std::string identity(std::string_view kind, std::string_view ns, std::string_vie
 
 base::result<runtime_cache::compiled> runtime_cache::compile(watch::kind of, const watch::object_record& record,
                                                              const watch::object_body& body) const {
-    const auto [ns, name] = split_key(all_.texts().view(record.key));
-    api::arena memory;
+    const auto [ns, name] = watch::split_key(all_.texts().view(record.key));
+    doc::arena memory;
     const std::string_view spec = body.spec();
     std::string text;
     text.append(R"({"apiVersion":")").append(names::trainer_api_version).append(R"(","kind":")");
@@ -74,13 +73,13 @@ base::result<runtime_cache::compiled> runtime_cache::compile(watch::kind of, con
     if (body.generation != 0) text.append(R"(,"generation":)").append(std::to_string(body.generation));
     if (record.created != 0) {
         text.append(R"(,"creationTimestamp":")");
-        text.append(api::format_time(api::seconds_time{std::chrono::seconds{record.created}})).append("\"");
+        text.append(base::format_time(base::seconds_time{std::chrono::seconds{record.created}})).append("\"");
     }
     // Labels, annotations and finalizers: an object, of which the braces are ours.
     if (const std::string_view rest = body.extra(); rest.size() > 2) text.append(",").append(rest.substr(1));
     if (body.extra().size() <= 2) text.append("}");
     text.append(R"(,"spec":)").append(spec.empty() ? "{}" : spec).append("}");
-    const auto document = api::parse_json(memory, text);
+    const auto document = doc::parse_json(memory, text);
     if (!document) return base::fail(document.error());
     auto made = runtime::compiled_runtime::compile(*document);
     if (!made) return base::fail(std::move(made.error()).during(std::string(watch::info_of(of).of.kind)));
@@ -121,8 +120,8 @@ base::result<runtime_cache::compiled> runtime_cache::live(const api::train_job& 
 base::result<runtime_cache::snapshot> runtime_cache::from_snapshot(const api::train_job& job,
                                                                    std::string_view config_map,
                                                                    std::string_view recorded) {
-    api::arena memory;
-    const auto document = api::parse_json(memory, config_map);
+    doc::arena memory;
+    const auto document = doc::parse_json(memory, config_map);
     if (!document) return base::fail(document.error());
     const std::string text(document->get({"data", names::snapshot_key}).as_string());
     std::string hash = api::snapshot_hash(text);
