@@ -6,25 +6,25 @@
 
 #include "admission/json_patch.hpp"
 #include "admission/own_fields.hpp"
-#include "api/decode.hpp"
 #include "api/names.hpp"
-#include "api/process_count.hpp"
-#include "api/schema/crd.hpp"
-#include "api/schema/typed.hpp"
-#include "runtime/merge_order.hpp"
+#include "api/pod_shape.hpp"
+#include "crd/check.hpp"
+#include "crd/crd.hpp"
+#include "doc/decode.hpp"
+#include "runtime/merge.hpp"
 #include "runtime/verdict.hpp"
 
 namespace cotrain::admission {
 namespace {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 namespace names = api::names;
 
 ref patches_of(ref job) { return job.get({"spec", "runtimePatches"}); }
 
 // A patch that an update leaves alone keeps its time; one that it changes gets a new one, whatever the client says.
-void stamp_patches(api::arena& memory, json_patch& out, ref document, ref before, std::string_view now) {
+void stamp_patches(doc::arena& memory, json_patch& out, ref document, ref before, std::string_view now) {
     const ref list = patches_of(document);
     const auto stored = patches_of(before).items();
     const runtime::item_list known(stored.begin(), stored.end());
@@ -66,7 +66,7 @@ void keep_word(json_patch& out, ref document, ref word) {
 }
 
 // Typed clients expect an integer: numbers become one, "auto" is what nothing means, "cpu" and "gpu" move.
-void store_process_count(api::arena& memory, json_patch& out, ref document, ref before,
+void store_process_count(doc::arena& memory, json_patch& out, ref document, ref before,
                          const api::process_count& count) {
     using form = api::process_count::form;
     constexpr std::string_view member = "numProcPerNode";
@@ -91,7 +91,7 @@ void store_process_count(api::arena& memory, json_patch& out, ref document, ref 
 
 }  // namespace
 
-base::result<defaulted> default_train_job(api::arena& memory, ref document, ref before, api::seconds_time now) {
+base::result<defaulted> default_train_job(doc::arena& memory, ref document, ref before, base::seconds_time now) {
     defaulted done;
     json_patch out(memory, document);
     if (auto good = restore_own_fields(memory, out, before, own_fields(), done.warnings); !good) {
@@ -101,11 +101,11 @@ base::result<defaulted> default_train_job(api::arena& memory, ref document, ref 
     // What is stored already stays, however it came there.
     const bool untouched = before && equal(document.get("spec"), before.get("spec"));
     if (!untouched) {
-        const auto faults = api::schema::check_typed(*api::schema::schema_of(names::train_job_kind), document);
+        const auto faults = crd::check_typed(*crd::schema_of(names::train_job_kind), document);
         if (!faults.empty()) return base::fail(base::errc::invalid, "TrainJob: " + to_string(faults.front()));
     }
-    api::decoding outcome("");
-    const api::place trainer(outcome, document.get({"spec", "trainer"}));
+    doc::decoding outcome("");
+    const doc::place trainer(outcome, document.get({"spec", "trainer"}));
     const api::process_count count = api::decode_process_count(trainer, "numProcPerNode");
     if (!outcome.ok() && !untouched) {
         return base::fail(base::errc::invalid, "TrainJob: spec.trainer." + outcome.fail().error().message);
@@ -116,7 +116,7 @@ base::result<defaulted> default_train_job(api::arena& memory, ref document, ref 
         if (untouched) return done;
         return base::fail(base::errc::invalid, "TrainJob: metadata: expected an object");
     }
-    if (!untouched) stamp_patches(memory, out, document, before, api::format_time(now));
+    if (!untouched) stamp_patches(memory, out, document, before, base::format_time(now));
     store_process_count(memory, out, document, before, count);
     if (!untouched || has_fields_kept(document)) copy_own_fields(memory, out, own_fields());
     done.document = out.document();

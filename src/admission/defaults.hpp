@@ -5,22 +5,22 @@
 #include <string>
 #include <vector>
 
-#include "api/arena.hpp"
-#include "api/time.hpp"
-#include "api/tree.hpp"
 #include "base/error.hpp"
+#include "base/time.hpp"
+#include "doc/arena.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::admission {
 
 struct defaulted {
-    api::ref document;       // the TrainJob as it is to be stored
+    doc::ref document;       // the TrainJob as it is to be stored
     std::string json_patch;  // what leads there (RFC 6902); empty = nothing changes
     std::vector<std::string> warnings{};
 };
 
 // Of a TrainJob that is created, or with `before` updated. An error (errc::invalid) where typed clients could not read
 // the document: the API server's own checks of the schema come later.
-[[nodiscard]] base::result<defaulted> default_train_job(api::arena& memory, api::ref document, api::ref before,
-                                                        api::seconds_time now);
+[[nodiscard]] base::result<defaulted> default_train_job(doc::arena& memory, doc::ref document, doc::ref before,
+                                                        base::seconds_time now);
 
 }  // namespace cotrain::admission

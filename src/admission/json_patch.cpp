@@ -3,7 +3,7 @@
 
 #include <charconv>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::admission {
 namespace {
@@ -33,24 +33,24 @@ std::size_t place_of(std::string_view step) {
 
 }  // namespace
 
-json_patch::json_patch(api::arena& memory, api::ref document)
-    : document_(api::editor::of(memory, document)), operations_(api::editor::array(memory)) {}
+json_patch::json_patch(doc::arena& memory, doc::ref document)
+    : document_(doc::editor::of(memory, document)), operations_(doc::editor::array(memory)) {}
 
-api::editor json_patch::above(steps path) {
-    api::editor at = document_;
+doc::editor json_patch::above(steps path) {
+    doc::editor at = document_;
     for (const std::string_view step : path.first(path.size() - 1)) {
-        at = at.type() == api::kind::array ? at.child(place_of(step)) : at.child(step);
+        at = at.type() == doc::kind::array ? at.child(place_of(step)) : at.child(step);
     }
     return at;
 }
 
-api::editor json_patch::note(std::string_view operation, steps path) {
-    api::editor out = operations_.append_object();
+doc::editor json_patch::note(std::string_view operation, steps path) {
+    doc::editor out = operations_.append_object();
     out.set("op", operation).set("path", pointer(path));
     return out;
 }
 
-void json_patch::set(steps path, api::ref value) {
+void json_patch::set(steps path, doc::ref value) {
     above(path).set(path.back(), value);
     note("add", path).set("value", value);  // replaces what is there
 }
@@ -60,6 +60,6 @@ void json_patch::remove(std::initializer_list<std::string_view> path) {
     note("remove", path);
 }
 
-std::string json_patch::text() const { return operations_.size() == 0 ? std::string{} : api::to_json(operations_); }
+std::string json_patch::text() const { return operations_.size() == 0 ? std::string{} : doc::to_json(operations_); }
 
 }  // namespace cotrain::admission

@@ -10,7 +10,7 @@
 namespace cotrain::admission {
 namespace {
 
-using api::ref;
+using doc::ref;
 namespace names = api::names;
 
 std::string_view label_of(ref replicated_job) {
@@ -47,7 +47,7 @@ void append_difference(std::string& out, std::string_view job, std::int64_t thei
 
 }  // namespace
 
-std::optional<std::string> kueue_warning(api::arena& memory, const plugins::builtin& framework,
+std::optional<std::string> kueue_warning(doc::arena& memory, const runtime::plugin_set& framework,
                                          const api::train_job& job, const runtime::compiled_runtime& runtime) {
     if (job.meta.label(names::kueue_queue_label).empty()) return std::nullopt;
     const auto info = framework.runtime_info(memory, job, runtime);

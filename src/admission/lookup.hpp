@@ -8,7 +8,7 @@
 
 #include "api/jobset.hpp"
 #include "api/names.hpp"
-#include "api/tree.hpp"
+#include "doc/tree.hpp"
 #include "runtime/compiled_runtime.hpp"
 #include "runtime/verdict.hpp"
 
@@ -28,7 +28,7 @@ struct answer {
     runtime::presence state = runtime::presence::missing;
     std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of a runtime or snapshot, where it is at hand
     std::optional<api::job_set> job_set{};                       // of a JobSet, where it is at hand
-    api::ref document{};
+    doc::ref document{};
     std::string why{};  // it is missing or unreadable, in the caller's words; may be empty
 };
 

@@ -3,15 +3,15 @@
 
 #include <array>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
 #include "api/names.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::admission {
 namespace {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 namespace names = api::names;
 using path_steps = std::span<const std::string_view>;
 
@@ -60,7 +60,7 @@ editor entry_of(editor owners, ref owner) {
 }
 
 // The API server has taken a dropped field from its owners already. Who applied it could not take it away any more.
-void restore_owners(api::arena& memory, json_patch& out, ref before, path_steps path) {
+void restore_owners(doc::arena& memory, json_patch& out, ref before, path_steps path) {
     const ref now = out.document().get({"metadata", "managedFields"});
     if (!now.is_array() || now.empty()) return;
     const std::vector<std::string> steps = owned_path(path);
@@ -85,7 +85,7 @@ ref dropped_from(ref document, ref before, const own_field& field) {
     return value_at(before, field.path);
 }
 
-base::result<ref> read_copy(api::arena& memory, ref document, const own_field& field,
+base::result<ref> read_copy(doc::arena& memory, ref document, const own_field& field,
                             std::vector<std::string>& warnings) {
     const ref copy = annotation(document, field.copy);
     if (!copy.is_string()) return ref{};
@@ -94,11 +94,23 @@ base::result<ref> read_copy(api::arena& memory, ref document, const own_field& f
                            " and is missing");
         return ref{};
     }
-    auto value = api::parse_json_copy(memory, copy.text(), {.bytes_max = field_copy_bytes_max});
+    auto value = doc::parse_json_copy(memory, copy.text(), {.bytes_max = field_copy_bytes_max});
     if (value) return *value;
     return base::fail(base::errc::invalid, "TrainJob: metadata.annotations[" + std::string(field.copy) +
                                                "]: expected the JSON of " + dotted(field.path) + ": " +
                                                value.error().message);
+}
+
+// On update a copy counts where this very request made it: another webhook dropped the field after ours had seen it.
+// One that cannot be read refuses no update.
+base::result<ref> lost_value(doc::arena& memory, ref document, ref before, const own_field& field,
+                             std::vector<std::string>& warnings) {
+    if (!before) return read_copy(memory, document, field, warnings);
+    const ref copy = annotation(document, field.copy);
+    if (copy.is_string() && !copy.text().empty() && !equal(copy, annotation(before, field.copy))) {
+        if (const auto value = read_copy(memory, document, field, warnings)) return *value;
+    }
+    return dropped_from(document, before, field);
 }
 
 // What the other annotations leave.
@@ -110,7 +122,7 @@ std::size_t room_for(ref annotations, std::string_view name) {
     return taken < annotations_bytes_max ? annotations_bytes_max - taken : 0;
 }
 
-void copy_field(api::arena& memory, json_patch& out, ref value, std::string_view name) {
+void copy_field(doc::arena& memory, json_patch& out, ref value, std::string_view name) {
     const ref annotations = out.document().get({"metadata", "annotations"});
     std::string text;
     append_sorted_json(text, value);
@@ -132,15 +144,14 @@ std::span<const own_field> own_fields() { return table; }
 
 bool has_fields_kept(ref document) { return !document.get({"spec", names::fields_kept}).is_unset(); }
 
-base::result<> restore_own_fields(api::arena& memory, json_patch& out, ref before, std::span<const own_field> fields,
+base::result<> restore_own_fields(doc::arena& memory, json_patch& out, ref before, std::span<const own_field> fields,
                                   std::vector<std::string>& warnings) {
     if (has_fields_kept(out.document())) return {};
     for (const own_field& field : fields) {
         const ref document = out.document();
         if (!value_at(document, field.path).is_unset()) continue;
         if (!value_at(document, field.path.first(field.path.size() - 1)).is_object()) continue;
-        const auto value =
-            before ? dropped_from(document, before, field) : read_copy(memory, document, field, warnings);
+        const auto value = lost_value(memory, document, before, field, warnings);
         if (!value) return base::fail(value.error());
         if (value->is_unset()) continue;
         out.set(field.path, *value);
@@ -151,7 +162,7 @@ base::result<> restore_own_fields(api::arena& memory, json_patch& out, ref befor
     return {};
 }
 
-void copy_own_fields(api::arena& memory, json_patch& out, std::span<const own_field> fields) {
+void copy_own_fields(doc::arena& memory, json_patch& out, std::span<const own_field> fields) {
     const ref annotations = out.document().get({"metadata", "annotations"});
     if (!annotations.is_unset() && !annotations.is_object()) return;  // the API server takes no such object
     bool any = false;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "admission/json_patch.hpp"
-#include "api/arena.hpp"
-#include "api/tree.hpp"
 #include "base/error.hpp"
+#include "doc/arena.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::admission {
 
@@ -30,16 +30,16 @@ inline constexpr std::size_t field_copy_bytes_max = 64UL * 1024;
 inline constexpr std::size_t annotations_bytes_max = 256UL * 1024;
 
 // Whether the client that wrote this document knows our fields: one that does not has dropped spec.fieldsKept, too.
-[[nodiscard]] bool has_fields_kept(api::ref document);
+[[nodiscard]] bool has_fields_kept(doc::ref document);
 
-// Brings back what the client dropped: on an update what `before` has, on create what the copies say. Removing a field
-// while spec.fieldsKept stays, or its copy with it, is the client's wish. An error where a copy of a new TrainJob is no
-// JSON.
-[[nodiscard]] base::result<> restore_own_fields(api::arena& memory, json_patch& out, api::ref before,
+// Brings back what the client dropped, or another webhook after ours (reinvocationPolicy: IfNeeded): what a copy of
+// this request says, which every copy on create is, or what `before` has. Removing a field while spec.fieldsKept stays,
+// or its copy with it, is the client's wish. An error where a copy of a new TrainJob is no JSON.
+[[nodiscard]] base::result<> restore_own_fields(doc::arena& memory, json_patch& out, doc::ref before,
                                                 std::span<const own_field> fields, std::vector<std::string>& warnings);
 
 // Makes the copies what the fields are, and sets spec.fieldsKept where there are fields. Nothing changes where there
 // are no fields and no copies.
-void copy_own_fields(api::arena& memory, json_patch& out, std::span<const own_field> fields);
+void copy_own_fields(doc::arena& memory, json_patch& out, std::span<const own_field> fields);
 
 }  // namespace cotrain::admission

@@ -10,12 +10,12 @@
 
 #include "api/names.hpp"
 #include "api/validation.hpp"
-#include "runtime/bounds.hpp"
+#include "runtime/object.hpp"
 
 namespace cotrain::admission {
 namespace {
 
-using api::ref;
+using doc::ref;
 namespace names = api::names;
 
 constexpr std::string_view policy_url =

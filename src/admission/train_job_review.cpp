@@ -5,18 +5,17 @@
 
 #include "admission/kueue.hpp"
 #include "admission/runtime_review.hpp"
-#include "api/member_index.hpp"
 #include "api/names.hpp"
-#include "plugins/volcano.hpp"
+#include "doc/member_index.hpp"
+#include "runtime/compiled_runtime.hpp"
 #include "runtime/info.hpp"
 #include "runtime/object.hpp"
-#include "runtime/snapshot.hpp"
 #include "runtime/status.hpp"
 
 namespace cotrain::admission {
 namespace {
 
-using api::ref;
+using doc::ref;
 using runtime::fault;
 using runtime::presence;
 namespace names = api::names;
@@ -42,8 +41,8 @@ bool changes_only_suspend(const api::train_job& job, const api::train_job* befor
     if (before == nullptr) return false;
     const ref was = before->document.get("spec");
     const ref is = job.document.get("spec");
-    const api::member_index in_was(was);
-    const api::member_index in_is(is);
+    const doc::member_index in_was(was);
+    const doc::member_index in_is(is);
     for (const auto& m : is.members()) {
         if (!may_change_with_suspend(m.key()) && differs(in_was.get(m.key()), m.value)) return false;
     }
@@ -67,8 +66,8 @@ std::string unreadable(const question& q, std::string_view why) {
 
 }  // namespace
 
-train_job_review::train_job_review(api::arena& memory, const api::train_job& job, const api::train_job* before,
-                                   const plugins::builtin& framework, const gates& open)
+train_job_review::train_job_review(doc::arena& memory, const api::train_job& job, const api::train_job* before,
+                                   const runtime::plugin_set& framework, const gates& open)
     : memory_(&memory),
       job_(&job),
       before_(before),
@@ -195,7 +194,7 @@ void train_job_review::choose_runtime() {
     const bool starts = creating() || spec_changed_;
     if (!judged_by_ || !starts || job_->meta.deleting()) return;
     if (const auto info = runtime::info::make(*memory_, *judged_by_, *job_)) {
-        class_names_ = plugins::volcano::priority_classes(*info);
+        class_names_ = framework_->priority_classes(*info);
         classes_.reserve(class_names_.size());
     }
 }
@@ -263,9 +262,9 @@ void train_job_review::check_trainer(runtime::verdict& out) const {
     const ref is = job_->document.get({"spec", "trainer"});
     if (was.is_unset() || is.is_unset()) return;  // a section that comes or goes is no change to the CRD's rule either
     const auto frozen_part = [this](ref trainer) {
-        api::editor rest = trainer.is_object() ? api::editor::of(*memory_, trainer) : api::editor::object(*memory_);
+        doc::editor rest = trainer.is_object() ? doc::editor::of(*memory_, trainer) : doc::editor::object(*memory_);
         for (const auto member : mutable_members) rest.remove(member);
-        return api::freeze(*memory_, rest);
+        return doc::freeze(*memory_, rest);
     };
     if (!open_.mutable_while_suspended || !equal(frozen_part(was), frozen_part(is))) {
         out.invalid("spec.trainer", is, "field is immutable");

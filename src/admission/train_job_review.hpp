@@ -8,9 +8,9 @@
 
 #include "admission/gates.hpp"
 #include "admission/lookup.hpp"
-#include "api/arena.hpp"
 #include "api/trainjob.hpp"
-#include "plugins/builtin.hpp"
+#include "doc/arena.hpp"
+#include "runtime/plugin_set.hpp"
 #include "runtime/verdict.hpp"
 
 namespace cotrain::admission {
@@ -20,8 +20,8 @@ namespace cotrain::admission {
 class train_job_review {
    public:
     // `job` is what default_train_job() left, `before` is null on create; all arguments outlive the review.
-    train_job_review(api::arena& memory, const api::train_job& job, const api::train_job* before,
-                     const plugins::builtin& framework, const gates& open);
+    train_job_review(doc::arena& memory, const api::train_job& job, const api::train_job* before,
+                     const runtime::plugin_set& framework, const gates& open);
 
     // The next thing to look up; nothing when finish() can answer. The same question until it is answered.
     [[nodiscard]] std::optional<question> next();
@@ -51,10 +51,10 @@ class train_job_review {
     void warn(runtime::verdict& out) const;
     void no_runtime(runtime::verdict& out) const;
 
-    api::arena* memory_;
+    doc::arena* memory_;
     const api::train_job* job_;
     const api::train_job* before_;
-    const plugins::builtin* framework_;
+    const runtime::plugin_set* framework_;
     gates open_;
     stage stage_ = stage::live_runtime;
     bool supported_;     // runtimeRef names a kind that we serve

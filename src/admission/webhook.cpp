@@ -7,11 +7,11 @@
 
 #include "admission/defaults.hpp"
 #include "admission/runtime_review.hpp"
-#include "api/json.hpp"
 #include "api/names.hpp"
 #include "api/runtime.hpp"
-#include "api/schema/counts.hpp"
-#include "api/schema/crd.hpp"
+#include "crd/check.hpp"
+#include "crd/crd.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::admission {
 namespace {
@@ -51,7 +51,7 @@ std::string_view reason_of(fault what) {
 
 // Where an object of a review claims to be in another place than the request: "" if it does not. The API server sees
 // to it that the two agree, so whoever sends such a review is somebody else, and is told nothing of the other place.
-std::string elsewhere(const api::admission_request& request, std::string_view which, api::ref object) {
+std::string elsewhere(const api::admission_request& request, std::string_view which, doc::ref object) {
     const auto says = [&](std::string_view member, std::string_view wanted, bool may_be_new) {
         const auto is = object.get({"metadata", member}).as_string();
         if (is.empty() || is == wanted || (may_be_new && wanted.empty())) return std::string();
@@ -80,14 +80,14 @@ std::optional<hook> hook_at(std::string_view path) {
     return static_cast<hook>(found - paths.begin());
 }
 
-call::call(hook h, std::string body, api::seconds_time now, const plugins::builtin& framework, const gates& open,
+call::call(hook h, std::string body, base::seconds_time now, const runtime::plugin_set& framework, const gates& open,
            std::size_t memory_bytes_max)
     : hook_(h), body_(std::move(body)), memory_(memory_bytes_max) {
     begin(now, framework, open);
 }
 
-void call::begin(api::seconds_time now, const plugins::builtin& framework, const gates& open) {
-    const auto document = api::parse_json(memory_, body_, {.bytes_max = review_bytes_max});
+void call::begin(base::seconds_time now, const runtime::plugin_set& framework, const gates& open) {
+    const auto document = doc::parse_json(memory_, body_, {.bytes_max = review_bytes_max});
     if (!document) return refuse(bad_request, "AdmissionReview: " + document.error().message);
     request_.uid = document->get({"request", "uid"}).as_string();
     auto request = api::decode_admission_review(*document);
@@ -124,17 +124,17 @@ void call::begin(api::seconds_time now, const plugins::builtin& framework, const
 // Lists that are longer than the CRD allows are not looked through. The API server checks its schema after the mutating
 // webhook, which leaves the refusal to it, and before the validating ones.
 bool call::too_many() {
-    const auto* const spec = api::schema::schema_of(kind_of(hook_))->find("spec");
+    const auto* const spec = crd::schema_of(kind_of(hook_))->find("spec");
     const auto found =
-        api::schema::find_too_many(*spec->value, "spec", request_.object.get("spec"), request_.old_object.get("spec"));
+        crd::find_too_many(*spec->value, "spec", request_.object.get("spec"), request_.old_object.get("spec"));
     if (!found) return false;
     if (hook_ != hook::default_train_job) {
-        refuse(bad_request, std::string(kind_of(hook_)) + ": " + api::schema::to_string(*found));
+        refuse(bad_request, std::string(kind_of(hook_)) + ": " + crd::to_string(*found));
     }
     return true;
 }
 
-void call::default_job(api::seconds_time now) {
+void call::default_job(base::seconds_time now) {
     if (too_many()) return;
     auto done = default_train_job(memory_, request_.object, request_.old_object, now);
     if (!done) return refuse(bad_request, std::move(done.error().message));
@@ -142,7 +142,7 @@ void call::default_job(api::seconds_time now) {
     for (const auto& text : done->warnings) response_.warnings.push_back(base::one_line(text, cause_bytes_max));
 }
 
-void call::review_job(const plugins::builtin& framework, const gates& open) {
+void call::review_job(const runtime::plugin_set& framework, const gates& open) {
     if (too_many()) return;
     auto job = api::decode_train_job(request_.object);
     if (!job && spec_untouched()) return;

@@ -11,10 +11,10 @@
 #include "admission/lookup.hpp"
 #include "admission/train_job_review.hpp"
 #include "api/admission_review.hpp"
-#include "api/arena.hpp"
-#include "api/time.hpp"
 #include "api/trainjob.hpp"
-#include "plugins/builtin.hpp"
+#include "base/time.hpp"
+#include "doc/arena.hpp"
+#include "runtime/plugin_set.hpp"
 
 namespace cotrain::admission {
 
@@ -46,7 +46,7 @@ inline constexpr std::size_t warnings_max = 32;
 class call {
    public:
     // Documents that need more than `memory_bytes_max` are refused.
-    call(hook h, std::string body, api::seconds_time now, const plugins::builtin& framework, const gates& open,
+    call(hook h, std::string body, base::seconds_time now, const runtime::plugin_set& framework, const gates& open,
          std::size_t memory_bytes_max = review_memory_bytes_max);
     call(const call&) = delete;
     call& operator=(const call&) = delete;
@@ -60,10 +60,10 @@ class call {
     [[nodiscard]] std::size_t memory_bytes() const { return memory_.bytes_reserved(); }
 
    private:
-    void begin(api::seconds_time now, const plugins::builtin& framework, const gates& open);
+    void begin(base::seconds_time now, const runtime::plugin_set& framework, const gates& open);
     [[nodiscard]] bool too_many();
-    void default_job(api::seconds_time now);
-    void review_job(const plugins::builtin& framework, const gates& open);
+    void default_job(base::seconds_time now);
+    void review_job(const runtime::plugin_set& framework, const gates& open);
     void review_runtime();
     [[nodiscard]] bool spec_untouched() const;
     void refuse(int code, std::string message);
@@ -71,7 +71,7 @@ class call {
 
     hook hook_;
     std::string body_;
-    api::arena memory_{review_memory_bytes_max};
+    doc::arena memory_{review_memory_bytes_max};
     api::admission_request request_;
     api::admission_response response_;
     api::train_job job_;

@@ -13,9 +13,10 @@
 #include <vector>
 
 #include "admission/webhook.hpp"
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/yaml.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
+#include "plugins/builtin.hpp"
 
 namespace cotrain::admission {
 
@@ -48,16 +49,16 @@ inline std::string from_base64(std::string_view text) {
 }
 
 inline reply read_reply(const std::string& json) {
-    api::arena memory;
-    const auto review = api::parse_json(memory, json);
+    doc::arena memory;
+    const auto review = doc::parse_json(memory, json);
     if (!review) {
         ADD_FAILURE() << review.error().message << " in " << json;
         return {};
     }
     EXPECT_EQ(review->get("apiVersion").as_string(), "admission.k8s.io/v1");
     EXPECT_EQ(review->get("kind").as_string(), "AdmissionReview");
-    const api::ref response = review->get("response");
-    const api::ref status = response.get("status");
+    const doc::ref response = review->get("response");
+    const doc::ref status = response.get("status");
     reply out{.allowed = response.get("allowed").as_bool(false),
               .code = status.get("code").as_int(0),
               .uid = std::string(response.get("uid").as_string()),
@@ -66,37 +67,37 @@ inline reply read_reply(const std::string& json) {
               .patch = from_base64(response.get("patch").as_string()),
               .warnings = {},
               .fields = {}};
-    for (const api::ref w : response.get("warnings").items()) out.warnings.emplace_back(w.as_string());
-    for (const api::ref c : status.get({"details", "causes"}).items()) {
+    for (const doc::ref w : response.get("warnings").items()) out.warnings.emplace_back(w.as_string());
+    for (const doc::ref c : status.get({"details", "causes"}).items()) {
         out.fields.emplace_back(c.get("field").as_string());
     }
     EXPECT_EQ(response.contains("patchType"), response.contains("patch"));
     return out;
 }
 
-inline std::string review_json(api::ref object, api::ref before) {
-    api::arena memory;
-    api::editor review = api::editor::object(memory);
+inline std::string review_json(doc::ref object, doc::ref before) {
+    doc::arena memory;
+    doc::editor review = doc::editor::object(memory);
     review.set("apiVersion", "admission.k8s.io/v1").set("kind", "AdmissionReview");
-    api::editor request = review.ensure_object("request");
+    doc::editor request = review.ensure_object("request");
     const std::string kind(object.get("kind").as_string());
     request.set("uid", "r-1").set("name", object.get({"metadata", "name"}));
     request.ensure_object("kind").set("group", "trainer.kubeflow.org").set("version", "v1alpha1").set("kind", kind);
     request.set("namespace", object.get({"metadata", "namespace"}).as_string());
     request.set("operation", std::string_view(before ? "UPDATE" : "CREATE")).set("object", object);
     if (before) request.set("oldObject", before);
-    return api::to_json(review);
+    return doc::to_json(review);
 }
 
 // What the cluster has, by kind and name, and what it was asked for.
 class cluster {
    public:
     void add(std::string_view yaml) {
-        const auto parsed = api::parse_yaml(memory, memory.copy(yaml));
+        const auto parsed = doc::parse_yaml(memory, memory.copy(yaml));
         if (!parsed) throw std::runtime_error(parsed.error().message);
         put(*parsed);
     }
-    void put(api::ref document) {
+    void put(doc::ref document) {
         objects_[{std::string(document.get("kind").as_string()),
                   std::string(document.get({"metadata", "name"}).as_string())}] = document;
     }
@@ -122,24 +123,24 @@ class cluster {
         while (const auto q = c.next()) c.tell(find(*q));
         return read_reply(c.finish());
     }
-    reply create(hook h, api::ref object) { return send(h, review_json(object, {})); }
-    reply update(hook h, api::ref object, api::ref before) { return send(h, review_json(object, before)); }
+    reply create(hook h, doc::ref object) { return send(h, review_json(object, {})); }
+    reply update(hook h, doc::ref object, doc::ref before) { return send(h, review_json(object, before)); }
 
-    api::ref load(std::string_view yaml) {
-        const auto parsed = api::parse_yaml(memory, memory.copy(yaml));
+    doc::ref load(std::string_view yaml) {
+        const auto parsed = doc::parse_yaml(memory, memory.copy(yaml));
         if (!parsed) throw std::runtime_error(parsed.error().message);
         return *parsed;
     }
 
-    api::arena memory;
+    doc::arena memory;
     plugins::builtin framework;
     gates open;
-    api::seconds_time now = std::chrono::sys_days{std::chrono::year{2026} / 3 / 4} + std::chrono::hours{5};
+    base::seconds_time now = std::chrono::sys_days{std::chrono::year{2026} / 3 / 4} + std::chrono::hours{5};
     std::vector<std::string> asked;
     std::vector<std::string> asked_in;
 
    private:
-    std::map<std::pair<std::string, std::string>, api::ref> objects_;
+    std::map<std::pair<std::string, std::string>, doc::ref> objects_;
     std::set<std::pair<std::string, std::string>> known_;
     std::string hidden_;
 };

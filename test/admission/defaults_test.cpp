@@ -8,7 +8,7 @@
 namespace cotrain::admission {
 namespace {
 
-using api::ref;
+using doc::ref;
 
 constexpr std::string_view now_text = "2026-03-04T05:00:00Z";
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "admission/cluster.hpp"
-#include "api/schema/check.hpp"
-#include "api/schema/crd.hpp"
+#include "crd/check.hpp"
+#include "crd/crd.hpp"
 #include "support/golden/golden_case.hpp"
 #include "support/golden/golden_steps.hpp"
 #include "support/golden/golden_world.hpp"
@@ -18,7 +18,7 @@
 namespace cotrain::golden {
 namespace {
 
-namespace schema = api::schema;
+namespace schema = crd;
 
 // Steps that the reference's CRD or decoder refuses, or prunes, and ours takes on purpose. What comes of them is not in
 // the recordings, so they are not among those of test/golden/differences.json.
@@ -32,6 +32,14 @@ constexpr intended taken_here[] = {
     {"mpi-crd", "01 b apply TrainingRuntime mpich", "25: MPICH works, too"},
     {"runtime-crd", "01 e apply TrainingRuntime text", "27: the earlier dialect has mlPolicy.torch.numProcPerNode"},
     {"torch-nproc-auto-text", "02 a apply TrainJob job", "27: the earlier dialect has words"},
+};
+
+// Jobs of which the reference says nothing, and no Pod can be made: warned of here, with the verdict as it is.
+constexpr std::pair<std::string_view, std::string_view> without_pods[] = {
+    {"cosched-basic", "02 a apply TrainJob job"}, {"cosched-job-resources", "02 a apply TrainJob job"},
+    {"cosched-mpi", "02 a apply TrainJob job"},   {"crd-name-63-mpi", "02 a apply TrainJob "},
+    {"crd-names", "02 c apply TrainJob "},        {"plain-empty-lists", "02 a apply TrainJob job"},
+    {"res-merge", "02 b apply TrainJob req"},     {"volcano-basic", "02 a apply TrainJob job"},
 };
 
 struct opinion {
@@ -101,7 +109,7 @@ class player {
         if (type == nullptr) return out;
         const auto shaped = schema::shape(memory_, *type, document);
         for (const auto& field : shaped.unknown_fields) out.warnings.push_back("unknown field \"" + field + "\"");
-        out.stored = api::freeze(memory_, shaped.document);
+        out.stored = doc::freeze(memory_, shaped.document);
         if (kind == "TrainJob" && !ask(admission::hook::default_train_job, out, before)) return out;
         const ref was = before ? before : ref{};
         for (const auto& fault : schema::check(*type, schema::without_status(memory_, out.stored),
@@ -136,8 +144,8 @@ class player {
 
     // As much of RFC 6902 as is used: add and remove.
     ref patched(ref document, const std::string& json) {
-        const auto operations = api::parse_json_copy(memory_, json);
-        editor out = editor::of(memory_, api::deep_copy(memory_, document));
+        const auto operations = doc::parse_json_copy(memory_, json);
+        editor out = editor::of(memory_, doc::deep_copy(memory_, document));
         for (const ref op : operations->items()) {
             std::string pointer(op.get("path").as_string());
             editor at = out;
@@ -157,14 +165,14 @@ class player {
                     break;
                 }
                 rest.remove_prefix(end);
-                at = at.type() == api::kind::array ? at.child(std::stoul(step)) : at.child(step);
+                at = at.type() == doc::kind::array ? at.child(std::stoul(step)) : at.child(step);
                 if (!at) {
                     ADD_FAILURE() << "no place " << pointer;
                     break;
                 }
             }
         }
-        return api::freeze(memory_, out);
+        return doc::freeze(memory_, out);
     }
 
     void settle(const opinion& ours, const std::string& key) {
@@ -189,7 +197,12 @@ class player {
         if (code != "accepted") compare_errors(ours, expected.get("message"), key);
     }
 
-    void compare_warnings(const opinion& ours, ref expected, const std::string& key) {
+    void compare_warnings(opinion ours, ref expected, const std::string& key) {
+        const bool without = std::ranges::any_of(
+            without_pods, [&](const auto& w) { return w.first == case_.name && key.starts_with(w.second); });
+        const auto told =
+            std::erase_if(ours.warnings, [](const std::string& w) { return w.contains(": no Pod can be made: "); });
+        EXPECT_EQ(told > 0, without) << key;
         const ref recorded = expected.get("warnings");
         EXPECT_EQ(ours.warnings.size(), recorded.size()) << key << ": " << testing::PrintToString(ours.warnings);
         for (std::size_t i = 0; i < std::min(ours.warnings.size(), recorded.size()); ++i) {
@@ -223,14 +236,14 @@ class player {
         for (const auto& e : ours.errors) mine.insert(path_of(e));
         // Names are the API server's to check.
         theirs.erase("metadata.name");
-        EXPECT_EQ(mine, theirs) << key << ": " << api::to_json(message) << " " << message_;
+        EXPECT_EQ(mine, theirs) << key << ": " << doc::to_json(message) << " " << message_;
     }
 
     recorded_case case_;
-    api::arena memory_;
+    doc::arena memory_;
     world world_;
     allowances intended_;
-    api::seconds_time now_ = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
+    base::seconds_time now_ = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
     std::string message_;
 };
 

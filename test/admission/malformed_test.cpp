@@ -11,7 +11,7 @@
 namespace cotrain::admission {
 namespace {
 
-using api::ref;
+using doc::ref;
 
 constexpr std::string_view runtime_yaml = R"(
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -105,8 +105,8 @@ class malformed : public testing::Test {
 
     // Every node of the review in turn becomes each of the others.
     void vary(hook h, const std::string& json) {
-        api::arena memory;
-        const auto review = api::parse_json(memory, json);
+        doc::arena memory;
+        const auto review = doc::parse_json(memory, json);
         ASSERT_TRUE(review);
         const reply unchanged = cluster_.send(h, json);
         ASSERT_TRUE(unchanged.allowed) << unchanged.message;

@@ -12,16 +12,17 @@
 #include "admission/defaults.hpp"
 #include "admission/typed_client.hpp"
 #include "api/names.hpp"
-#include "api/schema/crd.hpp"
-#include "api/schema/rules.hpp"
+#include "api/trainjob.hpp"
+#include "crd/crd.hpp"
+#include "crd/rules.hpp"
 
 namespace cotrain::admission {
 namespace {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 namespace names = api::names;
-namespace schema = api::schema;
+namespace schema = crd;
 
 constexpr std::string_view overrides =
     "podTemplateOverrides: [{targetJobs: [{name: node}], spec: {nodeSelector: {a: b}}}]";
@@ -58,11 +59,12 @@ void list_own(const schema::node& ours, ref theirs, const std::string& at, std::
 
 // spec.trainer.numProcPerNode is in both, with a type of its own here: admission stores what theirs can read.
 TEST(own_fields, are_all_that_the_reference_does_not_have) {
-    api::arena memory;
+    doc::arena memory;
     std::set<std::string> own;
     list_own(*schema::schema_of(names::train_job_kind), test::fields_of_the_reference(memory), "", own);
     std::set<std::string> wanted{"spec." + std::string(names::fields_kept), "status.runtimeSnapshotHash"};
     for (const own_field& f : own_fields()) wanted.insert(dotted(f.path));
+    for (const std::string_view member : api::own_status_members) wanted.insert("status." + std::string(member));
     EXPECT_EQ(own, wanted) << "a field of ours needs a row in admission/own_fields.cpp";
     std::set<std::string_view> copies;
     for (const own_field& f : own_fields()) EXPECT_TRUE(copies.insert(f.copy).second) << f.copy;
@@ -84,7 +86,7 @@ class own_fields_kept : public testing::Test {
             return document;
         }
         warnings_ = std::move(done->warnings);
-        const ref stored = api::freeze(memory(), done->document);
+        const ref stored = doc::freeze(memory(), done->document);
         const auto again = default_train_job(memory(), stored, before, cluster_.now);
         EXPECT_TRUE(again && again->json_patch.empty()) << (again ? again->json_patch : again.error().message);
         return stored;
@@ -95,9 +97,9 @@ class own_fields_kept : public testing::Test {
         editor at = out;
         for (const auto step : above) at = at.child(step);
         at.remove(member);
-        return api::freeze(memory(), out);
+        return doc::freeze(memory(), out);
     }
-    api::arena& memory() { return cluster_.memory; }
+    doc::arena& memory() { return cluster_.memory; }
 
     cluster cluster_;
     std::vector<std::string> warnings_;
@@ -124,7 +126,7 @@ TEST_F(own_fields_kept, are_copied_to_annotations) {
 TEST_F(own_fields_kept, come_back_from_a_client_that_does_not_know_them) {
     const ref stored = admit(load(overrides));
     const ref back = admit(typed(stored), stored);
-    EXPECT_TRUE(equal(back, stored)) << api::to_json(back);
+    EXPECT_TRUE(equal(back, stored)) << doc::to_json(back);
     ASSERT_EQ(warnings_.size(), 1U);
     EXPECT_TRUE(warnings_[0].contains("spec.podTemplateOverrides is kept")) << warnings_[0];
     EXPECT_TRUE(warnings_[0].contains(names::overrides_annotation)) << warnings_[0];
@@ -138,7 +140,7 @@ TEST_F(own_fields_kept, go_when_a_client_that_knows_them_removes_them) {
     EXPECT_TRUE(value_at(one, ttl_path));
     EXPECT_FALSE(one.get({"metadata", "annotations"}).contains(names::overrides_annotation));
     const ref none = admit(without(one, {"spec"}, "ttlSecondsAfterFinished"), one);
-    EXPECT_TRUE(equal(none.get("spec"), load("").get("spec"))) << api::to_json(none);
+    EXPECT_TRUE(equal(none.get("spec"), load("").get("spec"))) << doc::to_json(none);
     EXPECT_TRUE(none.get({"metadata", "annotations"}).empty());
     EXPECT_TRUE(warnings_.empty());
 }
@@ -147,7 +149,7 @@ TEST_F(own_fields_kept, go_when_a_client_that_knows_them_removes_them) {
 TEST_F(own_fields_kept, go_when_their_copies_go_with_them) {
     const ref stored = admit(load(std::string(overrides) + ", " + std::string(ttl)));
     const ref replaced = admit(load(""), stored);
-    EXPECT_TRUE(equal(replaced, load(""))) << api::to_json(replaced);
+    EXPECT_TRUE(equal(replaced, load(""))) << doc::to_json(replaced);
     const ref one = admit(without(typed(stored), {"metadata", "annotations"}, names::ttl_annotation), stored);
     EXPECT_TRUE(value_at(one, overrides_path));
     EXPECT_FALSE(value_at(one, ttl_path));
@@ -166,7 +168,22 @@ TEST_F(own_fields_kept, are_changed_by_whoever_knows_them) {
     EXPECT_EQ(value_at(changed, ttl_path).as_int(), 60);
 }
 
-// Copies are not read on updates: nobody's annotation becomes a field of a job that runs.
+// Called once more after a webhook with the types of the reference, which dropped what ours had seen.
+TEST_F(own_fields_kept, outlive_another_webhook_after_ours) {
+    const auto through = [this](ref document, ref before) { return admit(typed(admit(document, before)), before); };
+    const ref made = through(load(std::string(overrides) + ", " + std::string(ttl)), {});
+    EXPECT_EQ(value_at(made, overrides_path).size(), 1U);
+    EXPECT_EQ(value_at(made, ttl_path).as_int(), 60);
+    const ref changed = through(load("ttlSecondsAfterFinished: 90, fieldsKept: true"), made);
+    EXPECT_EQ(value_at(changed, ttl_path).as_int(), 90) << "not what was stored before";
+    EXPECT_FALSE(value_at(changed, overrides_path));
+    const ref added = through(load(overrides), load("suspend: true"));
+    EXPECT_EQ(value_at(added, overrides_path).size(), 1U);
+    const ref removed = through(load(""), made);
+    EXPECT_TRUE(equal(removed.get("spec"), load("").get("spec"))) << doc::to_json(removed);
+}
+
+// Copies that were stored are not read on updates.
 TEST_F(own_fields_kept, updates_bring_back_only_what_was_stored) {
     const ref stored = load("", "annotations: {trainer.kubeflow.org/ttl-seconds-after-finished: '60'}");
     EXPECT_EQ(default_train_job(memory(), stored, stored, cluster_.now)->json_patch, "");
@@ -180,7 +197,7 @@ TEST_F(own_fields_kept, updates_bring_back_only_what_was_stored) {
 TEST_F(own_fields_kept, arrive_where_a_typed_client_copies_the_job_to) {
     const ref stored = admit(load(std::string(overrides) + ", " + std::string(ttl)));
     const ref copied = admit(typed(stored));
-    EXPECT_TRUE(equal(copied, stored)) << api::to_json(copied);
+    EXPECT_TRUE(equal(copied, stored)) << doc::to_json(copied);
     const ref removed = admit(without(stored, {"spec"}, "ttlSecondsAfterFinished"));
     EXPECT_FALSE(value_at(removed, ttl_path)) << "this one knew it";
 }
@@ -194,6 +211,7 @@ TEST_F(own_fields_kept, a_copy_that_is_no_json_is_refused_on_create_only) {
     EXPECT_FALSE(default_train_job(
         memory(), load("", "annotations: {trainer.kubeflow.org/pod-template-overrides: '1'}"), {}, cluster_.now));
     EXPECT_TRUE(default_train_job(memory(), bad, bad, cluster_.now));
+    EXPECT_TRUE(default_train_job(memory(), bad, load(""), cluster_.now));
 }
 
 // Stored by a version that made no copies: nothing shows who wrote it back.
@@ -249,11 +267,11 @@ TEST_F(own_fields_kept, inside_of_sections_come_back_while_the_section_is_there)
         std::vector<std::string> warnings;
         EXPECT_TRUE(restore_own_fields(memory(), out, before, fields, warnings));
         copy_own_fields(memory(), out, fields);
-        return api::freeze(memory(), out.document());
+        return doc::freeze(memory(), out.document());
     };
     const ref stored = pass(load("trainer: {numNodes: 2, devices: {a: 1}}"), {});
     ref known = load("trainer: {numNodes: 2}, suspend: true",
-                     "annotations: {example.com/devices: '" + api::to_json(value_at(stored, path)) + "'}");
+                     "annotations: {example.com/devices: '" + doc::to_json(value_at(stored, path)) + "'}");
     EXPECT_TRUE(equal(pass(known, stored).get({"spec", "trainer"}), stored.get({"spec", "trainer"})));
     known = without(known, {"spec"}, "trainer");
     EXPECT_FALSE(pass(known, stored).get("spec").contains("trainer"));
@@ -277,16 +295,16 @@ TEST_F(own_fields_kept, come_back_to_those_who_own_them) {
                                    "Update, fieldsV1: {'f:spec': {'f:suspend': {}}}}, {manager: kueue, "
                                    "operation: Update, fieldsV1: {'f:metadata': {}}}]")
                                   .get({"metadata", "managedFields"}));
-    const ref owners = admit(api::freeze(memory(), out), stored).get({"metadata", "managedFields"});
+    const ref owners = admit(doc::freeze(memory(), out), stored).get({"metadata", "managedFields"});
     ASSERT_EQ(owners.size(), 4U);
     for (const auto* manager : {"argocd", "kubectl"}) {
         const ref owned = owners.find_by("manager", manager).get({"fieldsV1", "f:spec"});
-        EXPECT_TRUE(owned.contains("f:podTemplateOverrides")) << api::to_json(owners);
+        EXPECT_TRUE(owned.contains("f:podTemplateOverrides")) << doc::to_json(owners);
     }
     EXPECT_TRUE(owners.find_by("manager", "kubectl").get({"fieldsV1", "f:spec"}).contains("f:suspend"));
     for (const auto* manager : {"other", "kueue"}) {
         const ref owned = owners.find_by("manager", manager).get({"fieldsV1", "f:spec"});
-        EXPECT_FALSE(owned.contains("f:podTemplateOverrides")) << api::to_json(owners);
+        EXPECT_FALSE(owned.contains("f:podTemplateOverrides")) << doc::to_json(owners);
     }
 }
 
@@ -302,7 +320,7 @@ TEST_F(own_fields_kept, never_keep_an_object_from_losing_its_finalizer) {
 }
 
 // Values that fit a schema.
-ref any_value(api::arena& memory, const schema::node& type, std::mt19937& random, unsigned depth = 0) {
+ref any_value(doc::arena& memory, const schema::node& type, std::mt19937& random, unsigned depth = 0) {
     const auto draw = [&](unsigned below) { return static_cast<unsigned>(random()) % below; };
     switch (type.type) {
         case schema::value_type::object: {
@@ -313,13 +331,13 @@ ref any_value(api::arena& memory, const schema::node& type, std::mt19937& random
                 }
             }
             if (type.values && draw(2) == 0) out.set("any", any_value(memory, *type.values, random, depth + 1));
-            return api::freeze(memory, out);
+            return doc::freeze(memory, out);
         }
         case schema::value_type::array: {
             editor out = editor::array(memory);
             for (unsigned n = draw(3); n > 0 && type.items; --n)
                 out.append(any_value(memory, *type.items, random, depth + 1));
-            return api::freeze(memory, out);
+            return doc::freeze(memory, out);
         }
         case schema::value_type::integer:
         case schema::value_type::number: return ref::make_int(memory, draw(1000));
@@ -349,12 +367,12 @@ class random_clients : public own_fields_kept {
             if (choice == 0) above.remove(f.path.back());
             if (choice == 1) above.set(f.path.back(), any_value(memory(), type_of(f), random));
         }
-        return api::freeze(memory(), out);
+        return doc::freeze(memory(), out);
     }
     ref suspended(ref document, bool value) {
         editor out = editor::of(memory(), document);
         out.child("spec").set("suspend", value);
-        return api::freeze(memory(), out);
+        return doc::freeze(memory(), out);
     }
 };
 
@@ -362,8 +380,8 @@ void expect_same_fields(ref a, ref b) {
     for (const own_field& f : own_fields()) {
         const ref in_a = value_at(a, f.path);
         const ref in_b = value_at(b, f.path);
-        EXPECT_TRUE(in_a.is_unset() ? in_b.is_unset() : equal(in_a, in_b)) << api::to_json(a) << "\n"
-                                                                           << api::to_json(b);
+        EXPECT_TRUE(in_a.is_unset() ? in_b.is_unset() : equal(in_a, in_b)) << doc::to_json(a) << "\n"
+                                                                           << doc::to_json(b);
     }
 }
 

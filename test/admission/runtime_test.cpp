@@ -8,7 +8,7 @@
 namespace cotrain::admission {
 namespace {
 
-using api::ref;
+using doc::ref;
 using testing::IsEmpty;
 
 class runtimes : public testing::TestWithParam<hook> {

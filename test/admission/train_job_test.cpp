@@ -8,7 +8,7 @@
 namespace cotrain::admission {
 namespace {
 
-using api::ref;
+using doc::ref;
 using testing::IsEmpty;
 
 constexpr std::string_view one_job = R"(
