@@ -68,7 +68,7 @@ awaitable<int> access_guard::judge(std::string credential, std::string path) {
     if (const int known = verdicts_.find(asked, std::chrono::steady_clock::now()); known != 0) co_return known;
     const auto verdict = co_await ask(std::move(credential), std::move(path));
     if (!verdict) {
-        log_.warn("cannot authorize a metrics request", {{"error", verdict.error().message}});
+        log_.error("cannot authorize a metrics request", {{"error", verdict.error().message}});
         co_return 503;
     }
     verdicts_.remember(asked, *verdict, std::chrono::steady_clock::now());

@@ -1,10 +1,24 @@
-// Writing of metric families, their escapes and numbers.
 #include "serve/exposition.hpp"
 
+#include <dirent.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/beast/zlib/deflate_stream.hpp>
+#include <boost/crc.hpp>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "base/json_text.hpp"
 
 namespace cotrain::serve {
+
+namespace zlib = boost::beast::zlib;
 
 namespace {
 
@@ -32,6 +46,43 @@ std::string_view to_text(metric_type type) {
         case metric_type::summary: break;
     }
     return "summary";
+}
+
+std::string read_small(const char* path) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path, "re"), std::fclose);
+    if (!file) return {};
+    std::array<char, 16384> bytes{};
+    return {bytes.data(), std::fread(bytes.data(), 1, bytes.size(), file.get())};
+}
+
+// The n-th word of /proc/self/stat after the program's name, which may contain anything.
+double stat_field(const std::string& text, int n) {
+    auto at = text.rfind(") ");
+    if (at == std::string::npos) return 0;
+    at += 2;
+    for (int i = 3; i < n && at != std::string::npos; ++i) at = text.find(' ', at) + 1;
+    std::uint64_t value = 0;
+    std::from_chars(text.data() + at, text.data() + text.size(), value);
+    return static_cast<double>(value);
+}
+
+double boot_time() {
+    const std::string text = read_small("/proc/stat");
+    const auto at = text.find("\nbtime ");
+    std::uint64_t value = 0;
+    if (at != std::string::npos) std::from_chars(text.data() + at + 7, text.data() + text.size(), value);
+    return static_cast<double>(value);
+}
+
+double open_descriptors() {
+    const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir("/proc/self/fd"), ::closedir);
+    double count = -3;                                             // ".", ".." and this folder itself
+    while (folder && ::readdir(folder.get()) != nullptr) ++count;  // NOLINT(concurrency-mt-unsafe)
+    return count < 0 ? 0 : count;
+}
+
+void append_le32(std::string& out, std::uint32_t number) {
+    for (int shift = 0; shift < 32; shift += 8) out += static_cast<char>(number >> shift & 0xFFU);
 }
 
 }  // namespace
@@ -106,11 +157,9 @@ void exposition::number(double value, bool as_bound) {
         text_ += value > 0 ? "+Inf" : "-Inf";
         return;
     }
-    char digits[32];
-    const auto [end, code] = std::to_chars(digits, digits + sizeof digits, value);
-    static_cast<void>(code);  // 32 bytes hold every double
-    const std::string_view text(digits, static_cast<std::size_t>(end - digits));
-    text_ += text;
+    const std::size_t from = text_.size();
+    base::append_json_number(text_, value);
+    const std::string_view text = std::string_view(text_).substr(from);
     if (as_bound && format_ == text_format::openmetrics && text.find_first_of(".e") == std::string_view::npos)
         text_ += ".0";
 }
@@ -118,6 +167,63 @@ void exposition::number(double value, bool as_bound) {
 std::string exposition::finish() {
     if (format_ == text_format::openmetrics) text_ += "# EOF\n";
     return std::move(text_);
+}
+
+void write_process_metrics(exposition& to) {
+    constexpr auto gauge = metric_type::gauge;
+    const std::string stat = read_small("/proc/self/stat");
+    const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const auto page = static_cast<double>(::sysconf(_SC_PAGESIZE));
+    static const double booted = boot_time();
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    to.single("process_cpu_seconds_total", metric_type::counter, "User and system CPU time spent, in seconds.",
+              (stat_field(stat, 14) + stat_field(stat, 15)) / ticks);
+    to.single("process_resident_memory_bytes", gauge, "Resident memory size in bytes.", stat_field(stat, 24) * page);
+    to.single("process_virtual_memory_bytes", gauge, "Virtual memory size in bytes.", stat_field(stat, 23));
+    to.single("process_open_fds", gauge, "Number of open file descriptors.", open_descriptors());
+    to.single("process_max_fds", gauge, "Maximum number of open file descriptors.",
+              static_cast<double>(files.rlim_cur));
+    to.single("process_start_time_seconds", gauge, "Start of the process in seconds since the Unix epoch.",
+              booted + stat_field(stat, 22) / ticks);
+}
+
+std::string gzip(std::string_view text) {
+    // Magic, deflate, no flags, no time, no hint, unknown system.
+    std::string out("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff", 10);
+    const std::size_t head = out.size();
+    zlib::deflate_stream deflate;
+    deflate.reset(6, 15, 8, zlib::Strategy::normal);
+    out.resize(head + deflate.upper_bound(text.size()));
+    zlib::z_params with;
+    with.next_in = text.data();
+    with.avail_in = text.size();
+    with.next_out = out.data() + head;
+    with.avail_out = out.size() - head;
+    boost::system::error_code ended;  // end_of_stream: the bound is enough for one call
+    deflate.write(with, zlib::Flush::finish, ended);
+    out.resize(head + with.total_out);
+    boost::crc_32_type crc;
+    crc.process_bytes(text.data(), text.size());
+    append_le32(out, crc.checksum());
+    append_le32(out, static_cast<std::uint32_t>(text.size()));
+    return out;
+}
+
+reply scrape(const std::vector<metrics_source>& sources, const net::h2::head& head) {
+    if (!only_reads(head)) return method_not_allowed("GET, HEAD");
+    const auto wanted = net::find_header(head.headers, "accept");
+    const auto format =
+        accepts(wanted, "application/openmetrics-text") ? text_format::openmetrics : text_format::prometheus;
+    exposition text(format);
+    for (const metrics_source& each : sources) each(text);
+    reply out{.content_type = std::string(content_type(format)), .body = text.finish()};
+    out.headers = {{"vary", "accept, accept-encoding"}};
+    if (accepts(net::find_header(head.headers, "accept-encoding"), "gzip")) {
+        out.body = gzip(out.body);
+        out.headers.push_back({"content-encoding", "gzip"});
+    }
+    return out;
 }
 
 }  // namespace cotrain::serve

@@ -1,13 +1,16 @@
-// Metrics as text: Prometheus' format 0.0.4 and OpenMetrics 1.0.
+// Metrics: the text format, those of the process, and answers to scrapes.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include "serve/reply.hpp"
 
 namespace cotrain::serve {
 
@@ -76,5 +79,21 @@ class histogram {
 
 // The client libraries' usual buckets, in seconds.
 inline constexpr double default_bounds[] = {0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10};
+
+// What the kernel says about this process, under the names every client library uses.
+
+void write_process_metrics(exposition& to);
+
+// Text into gzip (RFC 1952).
+
+[[nodiscard]] std::string gzip(std::string_view text);
+
+// The metrics endpoint: gathers what others count, in the form the scraper asks for.
+
+// Adds whole families.
+using metrics_source = std::function<void(exposition&)>;
+
+// Answers GET /metrics: OpenMetrics and gzip on request.
+[[nodiscard]] reply scrape(const std::vector<metrics_source>& sources, const net::h2::head& head);
 
 }  // namespace cotrain::serve

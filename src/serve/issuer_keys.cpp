@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::serve {
 
@@ -29,8 +29,8 @@ awaitable<base::result<>> issuer_keys::fetch() {
     if (!published) co_return base::fail(published.error());
     auto keys = key_set::read(published->body);
     if (!keys) co_return base::fail(std::move(keys.error()));
-    api::arena memory;
-    const auto document = api::parse_json(memory, description->body);
+    doc::arena memory;
+    const auto document = doc::parse_json(memory, description->body);
     if (!document || document->get("issuer").as_string().empty())
         co_return base::fail(base::errc::decode, "the token issuer's description names no issuer");
     issuer_ = document->get("issuer").as_string();

@@ -1,5 +1,5 @@
 // The cluster's token issuer: its name and its published keys, fetched from the API server and followed as they rotate.
-// Whoever needs keys that are being fetched waits for that one fetch.
+// Callers that need keys that are being fetched wait for that one fetch.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "kube/client.hpp"
-#include "kube/sleepers.hpp"
+#include "kube/pacing.hpp"
 #include "serve/jwt.hpp"
 
 namespace cotrain::serve {

@@ -1,4 +1,3 @@
-// Answers as HTTP, and the little of content negotiation that is needed.
 #include "serve/reply.hpp"
 
 #include "base/json_text.hpp"
@@ -24,6 +23,24 @@ std::string_view take_until(std::string_view& text, char mark) {
 bool is_zero_quality(std::string_view parameter) {
     if (!parameter.starts_with("q=")) return false;
     return parameter.substr(2).find_first_not_of("0.") == std::string_view::npos;
+}
+
+reply run(const probe& which, std::string_view only, bool verbose) {
+    const std::string name = which.path.substr(which.path.find_first_not_of('/'));
+    std::string list;
+    bool failed = false;
+    bool found = only.empty();
+    for (const check& each : which.checks) {
+        if (!only.empty() && each.name != only) continue;
+        found = true;
+        const std::string trouble = each.ask();
+        failed = failed || !trouble.empty();
+        list.append(trouble.empty() ? "[+]" : "[-]").append(each.name);
+        list.append(trouble.empty() ? " ok\n" : " failed: " + trouble + "\n");
+    }
+    if (!found) return not_found();
+    if (failed) return {.status = 500, .body = list + name + " check failed\n"};
+    return {.status = 200, .body = verbose ? list + name + " check passed\n" : "ok"};
 }
 
 }  // namespace
@@ -77,6 +94,19 @@ bool only_reads(const net::h2::head& head) { return head.method == "GET" || head
 
 reply method_not_allowed(std::string_view allowed) {
     return {.status = 405, .body = "method not allowed\n", .headers = {{"allow", std::string(allowed)}}};
+}
+
+reply answer_probe(const std::vector<probe>& probes, const net::h2::head& head) {
+    if (!only_reads(head)) return method_not_allowed("GET, HEAD");
+    const auto [path, query] = split_target(head.path);
+    for (const probe& each : probes) {
+        if (!path.starts_with(each.path)) continue;
+        std::string_view rest = path.substr(each.path.size());
+        if (!rest.empty() && !rest.starts_with('/')) continue;
+        if (rest.starts_with('/')) rest.remove_prefix(1);
+        return run(each, rest, has_parameter(query, "verbose"));
+    }
+    return not_found();
 }
 
 }  // namespace cotrain::serve

@@ -1,8 +1,10 @@
-// Plain answers of our endpoints, and what a request's head says about the wanted form.
+// Answers of servers: text, Status errors, and health probes.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "net/http.hpp"
 #include "net/server.hpp"
@@ -38,5 +40,21 @@ void send(net::incoming& request, reply what);
 // 405, unless the method is one of those that only read.
 [[nodiscard]] bool only_reads(const net::h2::head& head);
 [[nodiscard]] reply method_not_allowed(std::string_view allowed);
+
+// Liveness and readiness, as kubelet and people ask for them.
+
+// Empty when all is well, else why not.
+struct check {
+    std::string name;
+    std::function<std::string()> ask;
+};
+
+struct probe {
+    std::string path;  // "/readyz"
+    std::vector<check> checks;
+};
+
+// "/readyz" says ok or 500; "/readyz?verbose" lists the checks; "/readyz/name" asks one of them.
+[[nodiscard]] reply answer_probe(const std::vector<probe>& probes, const net::h2::head& head);
 
 }  // namespace cotrain::serve

@@ -8,10 +8,6 @@
 #include <limits>
 #include <string>
 
-#include "serve/gzip.hpp"
-#include "serve/process_metrics.hpp"
-#include "serve/scrape.hpp"
-
 namespace cotrain::serve {
 namespace {
 

@@ -1,5 +1,5 @@
 // Probes and the small things that all answers share.
-#include "serve/health.hpp"
+#include "serve/reply.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

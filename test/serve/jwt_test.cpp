@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "serve/base64url.hpp"
+#include "base/encoding.hpp"
 #include "serve/tokens.hpp"
 
 namespace cotrain::serve {
@@ -139,11 +139,11 @@ TEST(jwt, keys_that_cannot_be_used_are_passed_over) {
 }
 
 TEST(base64url, one_spelling_for_each_run_of_bytes) {
-    EXPECT_EQ(decode_base64url(""), "");
-    EXPECT_EQ(decode_base64url("_-8"), "\xff\xef");
-    EXPECT_EQ(decode_base64url("YWJj"), "abc");
+    EXPECT_EQ(base::decode_base64url(""), "");
+    EXPECT_EQ(base::decode_base64url("_-8"), "\xff\xef");
+    EXPECT_EQ(base::decode_base64url("YWJj"), "abc");
     for (const char* wrong : {"A", "YR", "YWK", "YQ==", "a b", "+/", "YWJjA"})
-        EXPECT_EQ(decode_base64url(wrong), std::nullopt) << wrong;
+        EXPECT_EQ(base::decode_base64url(wrong), std::nullopt) << wrong;
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Progress reports over a real connection: who is let in, how often, and what happens while keys are fetched.
-#include "serve/progress_endpoint.hpp"
+#include "serve/progress.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

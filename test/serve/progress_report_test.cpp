@@ -1,5 +1,5 @@
 // Progress reports: paths, credentials and payloads.
-#include "serve/progress_report.hpp"
+#include "serve/progress.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Who may report on a job: names of Pods as Kubernetes makes them, tokens of namesakes, and each job's own rate.
-#include "serve/reporter.hpp"
+#include "serve/progress.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

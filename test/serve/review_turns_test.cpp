@@ -1,5 +1,5 @@
 // Turns of reviews on an event loop: bounded work a turn, one large review at a time, nobody is kept waiting for ever.
-#include "serve/review_turns.hpp"
+#include "serve/webhook_endpoint.hpp"
 
 #include <gtest/gtest.h>
 

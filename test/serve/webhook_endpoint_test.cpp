@@ -16,6 +16,7 @@
 
 #include "base/task_group.hpp"
 #include "net/client.hpp"
+#include "plugins/builtin.hpp"
 #include "support/run.hpp"
 
 namespace cotrain::serve {
@@ -27,14 +28,18 @@ constexpr std::string_view path = "/validate-trainer-kubeflow-org-v1alpha1-train
 constexpr std::size_t mib = 1U << 20U;
 
 struct no_cluster final : cluster_view {
-    awaitable<admission::answer> look_up(admission::question, api::arena*) override { co_return admission::answer{}; }
+    bool fails = false;
+    awaitable<admission::answer> look_up(admission::question, doc::arena*) override {
+        if (fails) throw std::bad_alloc();
+        co_return admission::answer{};
+    }
 };
 
 class endpoint {
    public:
     explicit endpoint(std::size_t account_bytes)
         : account_(std::make_shared<net::memory_account>(account_bytes)),
-          webhooks_(loop_.get_executor(), cluster_, {}, *account_),
+          webhooks_(loop_.get_executor(), cluster_, std::make_shared<const plugins::builtin>(), {}, *account_),
           server_(
               loop_.get_executor(), options(), [this](net::incoming in) { return webhooks_.answer(std::move(in)); },
               base::null_logger()) {}
@@ -50,6 +55,12 @@ class endpoint {
         co_return co_await client_->send(std::move(what));
     }
     [[nodiscard]] std::size_t held() const { return account_->held(); }
+    [[nodiscard]] std::string metrics() const {
+        exposition out(text_format::prometheus);
+        webhooks_.write_metrics(out);
+        return out.finish();
+    }
+    void fail_look_ups() { cluster_.fails = true; }
     asio::io_context& loop() { return loop_; }
 
    private:
@@ -101,6 +112,21 @@ awaitable<void> ask_and_count(endpoint* e, std::string body, int* answered) {
     const auto got = co_await e->review(std::move(body));
     EXPECT_TRUE(got.has_value());
     if (got) ++*answered;
+}
+
+awaitable<void> ends_in_an_exception(endpoint& e) {
+    e.fail_look_ups();
+    const auto got = co_await e.review(review_of(job_with_label(10)));
+    EXPECT_EQ(got ? got->status : 0, 500);
+    const std::string metrics = e.metrics();
+    const std::string of_it = "{webhook=\"" + std::string(path) + "\"";
+    EXPECT_THAT(metrics, HasSubstr("controller_runtime_webhook_requests_in_flight" + of_it + "} 0\n"));
+    EXPECT_THAT(metrics, HasSubstr("controller_runtime_webhook_requests_total" + of_it + ",code=\"500\"} 1\n"));
+    EXPECT_THAT(metrics, HasSubstr("controller_runtime_webhook_latency_seconds_count" + of_it + "} 1\n"));
+}
+
+TEST(webhook_endpoint, one_that_ends_in_an_exception_is_counted_and_over) {
+    endpoint(64 * mib).run(ends_in_an_exception);
 }
 
 awaitable<void> bodies_that_grow(endpoint& e) {
