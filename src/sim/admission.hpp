@@ -1,4 +1,4 @@
-// Webhooks of the cluster's own configurations: which are asked, with what, and what their answers do. Pure: whoever
+// Webhooks of the cluster's own configurations: which are asked, with what, and what their answers do. Pure: the caller
 // serves the cluster carries questions and answers.
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/edit.hpp"
+#include "doc/edit.hpp"
 #include "sim/failure.hpp"
 #include "sim/kind.hpp"
 
@@ -56,17 +56,17 @@ struct admission_subject {
     std::string_view operation{};  // "CREATE", "UPDATE", "DELETE"
     bool status = false;
     bool dry_run = false;
-    api::ref old{};
+    doc::ref old{};
 };
 
 // Code 0: a webhook has to be asked first, see admission_talk::asked.
 [[nodiscard]] inline bool is_pending(const failure& what) { return what.code == 0; }
 
 // What all mutating webhooks make of the object, which is not shaped again.
-[[nodiscard]] outcome<api::ref> mutate(api::arena& memory, const kinds& types, const store& objects,
-                                       const admission_subject& about, api::ref object, admission_talk& talk,
+[[nodiscard]] outcome<doc::ref> mutate(doc::arena& memory, const kinds& types, const store& objects,
+                                       const admission_subject& about, doc::ref object, admission_talk& talk,
                                        std::vector<std::string>& warnings);
 [[nodiscard]] outcome<> validate(const kinds& types, const store& objects, const admission_subject& about,
-                                 api::ref object, admission_talk& talk, std::vector<std::string>& warnings);
+                                 doc::ref object, admission_talk& talk, std::vector<std::string>& warnings);
 
 }  // namespace cotrain::sim

@@ -1,17 +1,22 @@
-// The built-in kinds: their schemas, as far as merging and pruning need them, and what the server fills in.
+#include "sim/built_in.hpp"
+
+#include <fmt/format.h>
+
 #include <array>
 #include <stdexcept>
 #include <utility>
 
-#include "api/json.hpp"
-#include "api/schema/read.hpp"
-#include "sim/base64.hpp"
-#include "sim/built_in.hpp"
+#include "base/encoding.hpp"
+#include "crd/node.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "sim/table.hpp"
 
 namespace cotrain::sim {
+
 namespace {
 
-namespace schema = api::schema;
+namespace schema = crd;
 
 constexpr std::string_view types = R"json({
 "Text":{"type":"string"},
@@ -104,9 +109,9 @@ constexpr std::string_view types = R"json({
 })json";
 
 const schema::library& own_types() {
-    static api::arena memory;
+    static doc::arena memory;
     static const schema::library read = [] {
-        const auto document = api::parse_json(memory, types);
+        const auto document = doc::parse_json(memory, types);
         if (!document) throw std::logic_error(document.error().message);
         auto library = schema::library::read(*document);
         if (!library) throw std::logic_error(library.error().message);
@@ -115,7 +120,7 @@ const schema::library& own_types() {
     return read;
 }
 
-void fill_namespace(api::arena& memory, api::editor& object) {
+void fill_namespace(doc::arena& memory, doc::editor& object) {
     (void)memory;
     const std::string name{object.get({"metadata", "name"}).as_string()};
     object.ensure_object({"metadata", "labels"}).set("kubernetes.io/metadata.name", name);
@@ -124,25 +129,25 @@ void fill_namespace(api::arena& memory, api::editor& object) {
     object.ensure_object("status").set_default("phase", "Active");
 }
 
-void fill_secret(api::arena& memory, api::editor& object) {
+void fill_secret(doc::arena& memory, doc::editor& object) {
     (void)memory;
     object.set_default("type", "Opaque");
-    const api::ref plain = object.get("stringData");
-    for (const api::member& m : plain.members()) {
-        object.ensure_object("data").set(m.key(), encode_base64(m.value.as_string()));
+    const doc::ref plain = object.get("stringData");
+    for (const doc::member& m : plain.members()) {
+        object.ensure_object("data").set(m.key(), base::encode_base64(m.value.as_string()));
     }
     object.remove("stringData");
 }
 
-void fill_priority_class(api::arena& memory, api::editor& object) {
+void fill_priority_class(doc::arena& memory, doc::editor& object) {
     (void)memory;
     object.set_default("preemptionPolicy", "PreemptLowerPriority");
 }
 
-bool alike(api::ref a, api::ref b) { return (a.empty() && b.empty()) || equal(a, b); }
+bool alike(doc::ref a, doc::ref b) { return (a.empty() && b.empty()) || equal(a, b); }
 
 // Of ConfigMaps and Secrets.
-std::string refuse_frozen(api::ref live, api::ref wanted) {
+std::string refuse_frozen(doc::ref live, doc::ref wanted) {
     if (!live.get("immutable").as_bool(false)) return {};
     if (!wanted.get("immutable").as_bool(false))
         return "immutable: Forbidden: field is immutable when `immutable` is set";
@@ -153,18 +158,137 @@ std::string refuse_frozen(api::ref live, api::ref wanted) {
     return {};
 }
 
-std::string refuse_secret(api::ref live, api::ref wanted) {
+std::string refuse_secret(doc::ref live, doc::ref wanted) {
     if (!equal(live.get("type"), wanted.get("type"))) return "type: Invalid value: field is immutable";
     return refuse_frozen(live, wanted);
 }
 
-std::string count_data(api::ref object, api::seconds_time) {
+std::string count_data(doc::ref object, base::seconds_time) {
     return std::to_string(object.get("data").size() + object.get("binaryData").size());
 }
 
-std::string refuse_handler(api::ref live, api::ref wanted) {
+std::string refuse_handler(doc::ref live, doc::ref wanted) {
     return equal(live.get("handler"), wanted.get("handler")) ? "" : "handler: Invalid value: field is immutable";
 }
+
+struct names {
+    const char* stored;
+    const char* shown;
+};
+constexpr std::array same_meaning{names{"regarding", "involvedObject"},
+                                  names{"note", "message"},
+                                  names{"reportingController", "reportingComponent"},
+                                  names{"reportingInstance", "reportingInstance"},
+                                  names{"reason", "reason"},
+                                  names{"type", "type"},
+                                  names{"action", "action"},
+                                  names{"eventTime", "eventTime"},
+                                  names{"series", "series"},
+                                  names{"related", "related"},
+                                  names{"deprecatedSource", "source"},
+                                  names{"deprecatedFirstTimestamp", "firstTimestamp"},
+                                  names{"deprecatedLastTimestamp", "lastTimestamp"},
+                                  names{"deprecatedCount", "count"}};
+
+doc::ref rename(doc::arena& memory, doc::ref from, bool to_core) {
+    doc::editor out = doc::editor::object(memory);
+    out.set("kind", "Event").set("apiVersion", to_core ? "v1" : "events.k8s.io/v1");
+    if (const doc::ref metadata = from.get("metadata")) out.set("metadata", metadata);
+    for (const names& each : same_meaning) {
+        const doc::ref value = from.get(to_core ? each.stored : each.shown);
+        if (value) out.set(to_core ? each.shown : each.stored, value);
+    }
+    return out;
+}
+
+doc::ref show_event(doc::arena& memory, doc::ref stored) { return rename(memory, stored, true); }
+doc::ref read_event(doc::arena& memory, doc::ref shown) { return rename(memory, shown, false); }
+
+std::string stored_field(std::string_view selected) {
+    constexpr std::string_view object = "involvedObject.";
+    if (selected.starts_with(object)) return "regarding." + std::string{selected.substr(object.size())};
+    if (selected == "reportingComponent" || selected == "source") return "reportingController";
+    return std::string{selected};
+}
+
+std::string last_seen(doc::ref event, base::seconds_time now) {
+    for (const doc::ref each :
+         {event.get({"series", "lastObservedTime"}), event.get("deprecatedLastTimestamp"), event.get("lastTimestamp"),
+          event.get("eventTime"), event.get({"metadata", "creationTimestamp"})}) {
+        if (const auto then = base::parse_time_seconds(each.as_string())) return short_duration(now - *then);
+    }
+    return "<unknown>";
+}
+
+std::string object_of(doc::ref event, base::seconds_time) {
+    const doc::ref about = event.contains("regarding") ? event.get("regarding") : event.get("involvedObject");
+    std::string kind_name{about.get("kind").as_string()};
+    for (char& c : kind_name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return fmt::format("{}/{}", kind_name, about.get("name").as_string());
+}
+
+std::vector<column> columns(const char* note) {
+    return {{"Last Seen", "string", "", 0, "When it happened last", last_seen},
+            {"Type", "string", ".type", 0, "Normal or Warning"},
+            {"Reason", "string", ".reason", 0, "Why"},
+            {"Object", "string", "", 0, "The object that the event is about", object_of},
+            {"Message", "string", note, 0, "What happened"},
+            {"Age", "date", ".metadata.creationTimestamp", 1, "Time since the object was created."}};
+}
+
+void set_user(doc::editor into, const caller& who) {
+    into.set("username", who.name);
+    doc::editor groups = into.ensure_array("groups");
+    for (const std::string& each : who.groups) groups.append(each);
+}
+
+void answer_token(doc::editor& object, const caller&, const token_table& tokens) {
+    const auto found = tokens.find(object.get({"spec", "token"}).as_string());
+    doc::editor status = object.ensure_object("status");
+    status.set("authenticated", found != tokens.end());
+    if (found == tokens.end()) {
+        status.set("error", "invalid bearer token");
+        return;
+    }
+    set_user(status.ensure_object("user"), found->second);
+    if (const doc::ref audiences = object.get({"spec", "audiences"})) status.set("audiences", audiences);
+}
+
+void answer_who(doc::editor& object, const caller& who, const token_table&) {
+    set_user(object.ensure_object({"status", "userInfo"}), who);
+}
+
+// Nobody is refused anything but those whom the server does not know.
+void answer_access(doc::editor& object, const caller& who, const token_table&) {
+    const std::string_view user = object.get({"spec", "user"}).as_string(who.name);
+    const bool known = user != "system:anonymous";
+    doc::editor status = object.ensure_object("status");
+    status.set("allowed", known);
+    status.set("reason", known ? "this server allows everything" : "anonymous requests are not allowed");
+}
+
+void answer_rules(doc::editor& object, const caller&, const token_table&) {
+    doc::editor status = object.ensure_object("status");
+    status.set("incomplete", false);
+    const auto everything = [&](doc::editor into, std::string_view name) { into.ensure_array(name).append("*"); };
+    doc::editor resources = status.ensure_array("resourceRules").append_object();
+    for (const char* each : {"verbs", "apiGroups", "resources"}) everything(resources, each);
+    doc::editor paths = status.ensure_array("nonResourceRules").append_object();
+    for (const char* each : {"verbs", "nonResourceURLs"}) everything(paths, each);
+}
+
+void fill_definition(doc::arena&, doc::editor& object) {
+    doc::editor status = object.ensure_object("status");
+    status.set("acceptedNames", object.get({"spec", "names"}));
+    status.ensure_array("storedVersions");
+    doc::editor conditions = doc::editor::array(object.memory());
+    for (const char* type : {"NamesAccepted", "Established"}) {
+        conditions.append_object().set("type", type).set("status", "True").set("reason", "Accepted");
+    }
+    status.set("conditions", conditions);
+}
+
+std::string count_hooks(doc::ref object, base::seconds_time) { return std::to_string(object.get("webhooks").size()); }
 
 }  // namespace
 
@@ -230,6 +354,70 @@ std::vector<kind> built_in_kinds() {
     add_extensions(out);
     add_permissions(out);
     return out;
+}
+
+void add_events(std::vector<kind>& to) {
+    kind core = make_kind({"", "v1", "events", "event", "Event", true, {"ev"}}, own_type("Event"));
+    core.columns = columns(".message");
+    core.of_other = other_form{"events.k8s.io", "v1", "events", show_event, read_event, stored_field};
+    to.push_back(std::move(core));
+    kind event = make_kind({"events.k8s.io", "v1", "events", "event", "Event", true, {"ev"}}, own_type("Event"));
+    event.columns = columns(".note");
+    event.selectable = {"regarding.kind",
+                        "regarding.namespace",
+                        "regarding.name",
+                        "regarding.uid",
+                        "regarding.apiVersion",
+                        "regarding.resourceVersion",
+                        "regarding.fieldPath",
+                        "reason",
+                        "type",
+                        "reportingController"};
+    to.push_back(std::move(event));
+}
+
+void add_reviews(std::vector<kind>& to) {
+    const auto add = [&](kind_names names, decltype(kind::answer) answer) {
+        kind made = make_kind(std::move(names), free_body());
+        made.answer = answer;
+        to.push_back(std::move(made));
+    };
+    constexpr std::string_view who = "authentication.k8s.io";
+    constexpr std::string_view may = "authorization.k8s.io";
+    add({who, "v1", "tokenreviews", "tokenreview", "TokenReview", false}, answer_token);
+    add({who, "v1", "selfsubjectreviews", "selfsubjectreview", "SelfSubjectReview", false}, answer_who);
+    add({may, "v1", "subjectaccessreviews", "subjectaccessreview", "SubjectAccessReview", false}, answer_access);
+    add({may, "v1", "selfsubjectaccessreviews", "selfsubjectaccessreview", "SelfSubjectAccessReview", false},
+        answer_access);
+    add({may, "v1", "localsubjectaccessreviews", "localsubjectaccessreview", "LocalSubjectAccessReview"},
+        answer_access);
+    add({may, "v1", "selfsubjectrulesreviews", "selfsubjectrulesreview", "SelfSubjectRulesReview", false},
+        answer_rules);
+}
+
+void add_extensions(std::vector<kind>& to) {
+    kind definition = make_kind({"apiextensions.k8s.io",
+                                 "v1",
+                                 "customresourcedefinitions",
+                                 "customresourcedefinition",
+                                 "CustomResourceDefinition",
+                                 false,
+                                 {"crd", "crds"}},
+                                free_body());
+    definition.has_status = definition.has_generation = true;
+    definition.fill = fill_definition;
+    definition.columns = {{"Created At", "string", ".metadata.creationTimestamp", 0, "When it was made"}};
+    to.push_back(std::move(definition));
+    for (const auto& [plural, singular, name] :
+         {std::tuple{"mutatingwebhookconfigurations", "mutatingwebhookconfiguration", "MutatingWebhookConfiguration"},
+          std::tuple{"validatingwebhookconfigurations", "validatingwebhookconfiguration",
+                     "ValidatingWebhookConfiguration"}}) {
+        kind hooks = make_kind({"admissionregistration.k8s.io", "v1", plural, singular, name, false},
+                               own_type("WebhookConfiguration"));
+        hooks.has_generation = true;
+        hooks.columns = {{"Webhooks", "integer", "", 0, "How many it has", count_hooks}};
+        to.push_back(std::move(hooks));
+    }
 }
 
 }  // namespace cotrain::sim

@@ -18,12 +18,12 @@ struct kind_names {
     bool namespaced = true;
     std::vector<std::string> short_names{};
 };
-[[nodiscard]] kind make_kind(kind_names names, api::schema::shared_node body);
+[[nodiscard]] kind make_kind(kind_names names, crd::shared_node body);
 
 // An object of which nothing is known but its spec and status.
-[[nodiscard]] api::schema::shared_node free_body();
+[[nodiscard]] crd::shared_node free_body();
 // One of the server's own types by name.
-[[nodiscard]] api::schema::shared_node own_type(std::string_view name);
+[[nodiscard]] crd::shared_node own_type(std::string_view name);
 
 void add_workloads(std::vector<kind>& to);    // Pods, Jobs and what is around them
 void add_events(std::vector<kind>& to);       // in both forms

@@ -1,17 +1,19 @@
-// Pods, Jobs and what is around them, with the columns that kubectl shows of them.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
-#include "api/schema/kubernetes.hpp"
+#include "crd/node.hpp"
+#include "doc/edit.hpp"
 #include "sim/built_in.hpp"
 #include "sim/table.hpp"
 
 namespace cotrain::sim {
+
 namespace {
 
-namespace schema = api::schema;
+namespace schema = crd;
 
 schema::shared_node body_of(std::string_view spec, std::string_view status) {
     schema::node out{.type = schema::value_type::object};
@@ -20,18 +22,18 @@ schema::shared_node body_of(std::string_view spec, std::string_view status) {
     return std::make_shared<const schema::node>(std::move(out));
 }
 
-std::string pod_ready(api::ref pod, api::seconds_time) {
-    const api::ref states = pod.get({"status", "containerStatuses"});
+std::string pod_ready(doc::ref pod, base::seconds_time) {
+    const doc::ref states = pod.get({"status", "containerStatuses"});
     const auto ready =
-        std::ranges::count_if(states.items(), [](api::ref each) { return each.get("ready").as_bool(false); });
+        std::ranges::count_if(states.items(), [](doc::ref each) { return each.get("ready").as_bool(false); });
     return fmt::format("{}/{}", ready, pod.get({"spec", "containers"}).size());
 }
 
 // As kubectl says it: the reason of whatever holds a container back, else the phase.
-std::string pod_status(api::ref pod, api::seconds_time) {
+std::string pod_status(doc::ref pod, base::seconds_time) {
     if (pod.get("metadata").contains("deletionTimestamp")) return "Terminating";
-    const api::ref status = pod.get("status");
-    for (const api::ref each : status.get("containerStatuses").items()) {
+    const doc::ref status = pod.get("status");
+    for (const doc::ref each : status.get("containerStatuses").items()) {
         for (const char* state : {"waiting", "terminated"}) {
             const std::string_view reason = each.get({"state", state, "reason"}).as_string();
             if (!reason.empty()) return std::string{reason};
@@ -40,44 +42,44 @@ std::string pod_status(api::ref pod, api::seconds_time) {
     return std::string{status.get("reason").as_string(status.get("phase").as_string("Unknown"))};
 }
 
-std::string pod_restarts(api::ref pod, api::seconds_time) {
+std::string pod_restarts(doc::ref pod, base::seconds_time) {
     std::int64_t sum = 0;
-    for (const api::ref each : pod.get({"status", "containerStatuses"}).items())
+    for (const doc::ref each : pod.get({"status", "containerStatuses"}).items())
         sum += each.get("restartCount").as_int(0);
     return fmt::format("{}", sum);
 }
 
-void fill_pod(api::arena&, api::editor& object) {
+void fill_pod(doc::arena&, doc::editor& object) {
     object.ensure_object("status").set_default("phase", "Pending");
-    api::editor spec = object.ensure_object("spec");
+    doc::editor spec = object.ensure_object("spec");
     spec.set_default("restartPolicy", "Always").set_default("terminationGracePeriodSeconds", 30);
     spec.set_default("serviceAccountName", "default").set_default("schedulerName", "default-scheduler");
 }
 
-bool holds(api::ref conditions, std::string_view type) {
+bool holds(doc::ref conditions, std::string_view type) {
     return conditions.find_by("type", type).get("status").as_string() == "True";
 }
 
-std::string job_status(api::ref job, api::seconds_time) {
-    const api::ref conditions = job.get({"status", "conditions"});
+std::string job_status(doc::ref job, base::seconds_time) {
+    const doc::ref conditions = job.get({"status", "conditions"});
     for (const char* type : {"Complete", "Failed", "Suspended"}) {
         if (holds(conditions, type)) return type;
     }
     return job.get("metadata").contains("deletionTimestamp") ? "Terminating" : "Running";
 }
 
-std::string job_completions(api::ref job, api::seconds_time) {
-    const api::ref wanted = job.get({"spec", "completions"});
+std::string job_completions(doc::ref job, base::seconds_time) {
+    const doc::ref wanted = job.get({"spec", "completions"});
     return fmt::format("{}/{}", job.get({"status", "succeeded"}).as_int(0), wanted.as_int(1));
 }
 
-std::string job_duration(api::ref job, api::seconds_time now) {
-    const auto from = api::parse_time_seconds(job.get({"status", "startTime"}).as_string());
-    const auto to = api::parse_time_seconds(job.get({"status", "completionTime"}).as_string());
+std::string job_duration(doc::ref job, base::seconds_time now) {
+    const auto from = base::parse_time_seconds(job.get({"status", "startTime"}).as_string());
+    const auto to = base::parse_time_seconds(job.get({"status", "completionTime"}).as_string());
     return from ? short_duration(to.value_or(now) - *from) : "";
 }
 
-std::string node_status(api::ref node, api::seconds_time) {
+std::string node_status(doc::ref node, base::seconds_time) {
     return holds(node.get({"status", "conditions"}), "Ready") ? "Ready" : "NotReady";
 }
 
@@ -108,6 +110,39 @@ void add_jobs(std::vector<kind>& to) {
                    {"Completions", "string", "", 0, "Pods that have succeeded", job_completions},
                    {"Duration", "string", "", 0, "From start to end", job_duration}};
     to.push_back(std::move(job));
+}
+
+namespace schema = crd;
+
+schema::shared_node job_set_body() {
+    schema::node out{.type = schema::value_type::object};
+    out.properties.push_back({"spec", schema::kubernetes_types().find("JobSetSpec")});
+    out.properties.push_back({"status", own_type("JobSetStatus")});
+    return std::make_shared<const schema::node>(std::move(out));
+}
+
+void fill_job_set(doc::arena&, doc::editor& object) {
+    doc::editor spec = object.ensure_object("spec");
+    spec.ensure_object("successPolicy").set_default("operator", "All");
+    spec.ensure_object("startupPolicy").set_default("startupPolicyOrder", "AnyOrder");
+    spec.ensure_object("network").set_default("enableDNSHostnames", true).set_default("publishNotReadyAddresses", true);
+    doc::editor jobs = spec.ensure_array("replicatedJobs");
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+        doc::editor job = jobs.child(i);
+        job.set_default("groupName", "default").set_default("replicas", 1);
+        doc::editor wish = job.ensure_object({"template", "spec"});
+        wish.set_default("completionMode", "Indexed");
+        wish.ensure_object({"template", "spec"}).set_default("restartPolicy", "OnFailure");
+    }
+}
+
+// What may not change once pods may run.
+std::string refuse_job_set(doc::ref live, doc::ref wanted) {
+    const doc::ref before = live.get("spec");
+    const doc::ref after = wanted.get("spec");
+    if (before.get("suspend").as_bool(false) || after.get("suspend").as_bool(false)) return {};
+    if (equal(before.get("replicatedJobs"), after.get("replicatedJobs"))) return {};
+    return "spec.replicatedJobs: Invalid value: field is immutable";
 }
 
 }  // namespace
@@ -142,6 +177,30 @@ void add_permissions(std::vector<kind>& to) {
     to.push_back(make_kind({group, "v1", "clusterroles", "clusterrole", "ClusterRole", false}, free_body()));
     to.push_back(make_kind({group, "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", false},
                            free_body()));
+}
+
+void add_neighbours(kinds& to) {
+    const auto add = [&](kind made) {
+        made.custom = made.has_generation = made.has_status = true;
+        if (to.find(made.group, made.version, made.plural) == nullptr) to.add(std::move(made));
+    };
+    kind job_set = make_kind({"jobset.x-k8s.io", "v1alpha2", "jobsets", "jobset", "JobSet"}, job_set_body());
+    job_set.fill = fill_job_set;
+    job_set.refuse = refuse_job_set;
+    job_set.columns = {{"TerminalState", "string", ".status.terminalState", 0, "Final state of JobSet"},
+                       {"Restarts", "string", ".status.restarts", 0, "Number of restarts"},
+                       {"Completed", "string", ".status.conditions[?(@.type==\"Completed\")].status", 0, ""},
+                       {"Suspended", "string", ".spec.suspend", 0, "JobSet suspended"},
+                       {"Age", "date", ".metadata.creationTimestamp", 0, "Time this JobSet was created"}};
+    add(std::move(job_set));
+    for (const auto& [group, version] :
+         {std::pair{"scheduling.x-k8s.io", "v1alpha1"}, std::pair{"scheduling.volcano.sh", "v1beta1"}}) {
+        kind gang =
+            make_kind({group, version, "podgroups", "podgroup", "PodGroup", true, {"pg"}}, own_type("PodGroup"));
+        gang.columns = {{"MinMember", "integer", ".spec.minMember", 0, "Pods that must run together"},
+                        {"Phase", "string", ".status.phase", 0, "How far it is"}};
+        add(std::move(gang));
+    }
 }
 
 }  // namespace cotrain::sim

@@ -9,9 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/time.hpp"
+#include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/time.hpp"
+#include "doc/edit.hpp"
 #include "sim/admission.hpp"
 #include "sim/failure.hpp"
 #include "sim/kind.hpp"
@@ -70,54 +71,54 @@ class cluster {
     [[nodiscard]] const store& objects() const { return store_; }
 
     [[nodiscard]] outcome<record_ptr> get(const target& at) const;
-    [[nodiscard]] outcome<written> create(const target& at, api::ref document, const write_options& with,
-                                          api::seconds_time now);
-    [[nodiscard]] outcome<written> update(const target& at, api::ref document, const write_options& with,
-                                          api::seconds_time now);
-    [[nodiscard]] outcome<written> patch(const target& at, patch_type how, api::ref patch, const write_options& with,
-                                         api::seconds_time now);
+    [[nodiscard]] outcome<written> create(const target& at, doc::ref document, const write_options& with,
+                                          base::seconds_time now);
+    [[nodiscard]] outcome<written> update(const target& at, doc::ref document, const write_options& with,
+                                          base::seconds_time now);
+    [[nodiscard]] outcome<written> patch(const target& at, patch_type how, doc::ref patch, const write_options& with,
+                                         base::seconds_time now);
     // The object while something holds it, else a Status.
-    [[nodiscard]] outcome<written> remove(const target& at, const removal& how, api::seconds_time now);
+    [[nodiscard]] outcome<written> remove(const target& at, const removal& how, base::seconds_time now);
 
     // One step of the garbage collector and of namespaces' ends; whether there may be more to do.
-    bool collect(api::seconds_time now);
+    bool collect(base::seconds_time now);
 
    private:
     struct change_request;
     [[nodiscard]] outcome<> check_namespace(const target& at) const;
     [[nodiscard]] std::string make_uid();
     [[nodiscard]] std::string uid_of(admission_talk* talk);
-    [[nodiscard]] outcome<> mutate_by_hooks(const target& at, api::editor& object, api::ref live,
+    [[nodiscard]] outcome<> mutate_by_hooks(const target& at, doc::editor& object, doc::ref live,
                                             const write_options& with, std::vector<std::string>& warnings);
-    [[nodiscard]] outcome<> validate_by_hooks(const target& at, api::ref object, api::ref live,
+    [[nodiscard]] outcome<> validate_by_hooks(const target& at, doc::ref object, doc::ref live,
                                               const write_options& with, std::vector<std::string>& warnings);
-    [[nodiscard]] outcome<written> apply(const target& at, api::ref config, const write_options& with,
-                                         api::seconds_time now);
-    [[nodiscard]] outcome<written> settle_new(api::arena& memory, const target& at, api::ref document,
+    [[nodiscard]] outcome<written> apply(const target& at, doc::ref config, const write_options& with,
+                                         base::seconds_time now);
+    [[nodiscard]] outcome<written> settle_new(doc::arena& memory, const target& at, doc::ref document,
                                               std::optional<owners> owned, const write_options& with,
-                                              api::seconds_time now);
-    [[nodiscard]] outcome<written> settle_change(api::arena& memory, const change_request& what,
-                                                 const write_options& with, api::seconds_time now);
-    [[nodiscard]] outcome<std::string> name_of_new(const target& at, api::ref metadata, admission_talk* talk);
-    [[nodiscard]] static outcome<> check_identity(const change_request& what, api::ref metadata);
-    [[nodiscard]] static owners owners_after(api::arena& memory, const change_request& what, api::editor& object,
-                                             const write_options& with, api::seconds_time now);
+                                              base::seconds_time now);
+    [[nodiscard]] outcome<written> settle_change(doc::arena& memory, const change_request& what,
+                                                 const write_options& with, base::seconds_time now);
+    [[nodiscard]] outcome<std::string> name_of_new(const target& at, doc::ref metadata, admission_talk* talk);
+    [[nodiscard]] static outcome<> check_identity(const change_request& what, doc::ref metadata);
+    [[nodiscard]] static owners owners_after(doc::arena& memory, const change_request& what, doc::editor& object,
+                                             const write_options& with, base::seconds_time now);
     [[nodiscard]] outcome<> ask_about_end(const target& at, const record& state, const removal& how,
                                           std::vector<std::string>& warnings);
     // What a CustomResourceDefinition defines is served from then on. Objects that are stored stay as they are until
     // they are written again.
-    [[nodiscard]] outcome<> define(const kind& of, api::ref object, const write_options& with);
+    [[nodiscard]] outcome<> define(const kind& of, doc::ref object, const write_options& with);
     // Stores a settled object; `live` is what it was, null if it is new.
-    [[nodiscard]] outcome<written> keep(const target& at, api::editor object, const record* live,
+    [[nodiscard]] outcome<written> keep(const target& at, doc::editor object, const record* live,
                                         const write_options& with, std::vector<std::string> warnings);
     // Marks it as deleted, or removes it if nothing holds it.
-    void remove_held(const object_id& what, propagation dependents, api::seconds_time now);
+    void remove_held(const object_id& what, propagation dependents, base::seconds_time now);
     void erase(const kind& of, const record& state);
     // Its objects go with a definition. Their finalizers do not hold them: who would take those away finds no object.
     void undefine(const record& definition);
-    void rewrite(const kind& of, const record& state, api::ref object);
-    void collect_one(const std::string& uid, api::seconds_time now);
-    bool collect_namespace(const record& space, api::seconds_time now);
+    void rewrite(const kind& of, const record& state, doc::ref object);
+    void collect_one(const std::string& uid, base::seconds_time now);
+    bool collect_namespace(const record& space, base::seconds_time now);
 
     kinds kinds_;
     token_table tokens_;
@@ -129,6 +130,14 @@ class cluster {
 };
 
 // The object of a record.
-[[nodiscard]] api::ref open(api::arena& memory, const record& state);
+[[nodiscard]] doc::ref open(doc::arena& memory, const record& state);
+
+// A cluster's objects as text and back: a line of JSON each, as they are stored.
+
+inline constexpr std::size_t snapshot_bytes_max = 4UL * 1024 * 1024 * 1024;
+
+[[nodiscard]] std::string write_snapshot(const cluster& from);
+// Into a cluster without objects. Uids and managedFields stay, versions are new. Errors name the line.
+[[nodiscard]] base::result<> read_snapshot(cluster& into, std::string_view text);
 
 }  // namespace cotrain::sim

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 #include "sim/cluster.hpp"
 #include "sim/shaping.hpp"
 
@@ -17,17 +17,17 @@ constexpr std::string_view orphan = "orphan";
 
 bool is_namespace(const kind& of) { return of.name == "Namespace" && of.group.empty(); }
 
-bool holds(api::ref object, std::string_view finalizer) {
+bool holds(doc::ref object, std::string_view finalizer) {
     return std::ranges::any_of(object.get({"metadata", "finalizers"}).items(),
-                               [&](api::ref each) { return each.as_string() == finalizer; });
+                               [&](doc::ref each) { return each.as_string() == finalizer; });
 }
 
 // Without that finalizer.
-api::ref released(api::arena& memory, api::ref object, std::string_view finalizer) {
-    api::editor out = api::editor::of(memory, object);
-    api::editor metadata = out.child("metadata");
-    api::editor kept = api::editor::array(memory);
-    for (const api::ref each : metadata.get("finalizers").items()) {
+doc::ref released(doc::arena& memory, doc::ref object, std::string_view finalizer) {
+    doc::editor out = doc::editor::of(memory, object);
+    doc::editor metadata = out.child("metadata");
+    doc::editor kept = doc::editor::array(memory);
+    for (const doc::ref each : metadata.get("finalizers").items()) {
         if (each.as_string() != finalizer) kept.append(each);
     }
     if (kept.size() == 0) {
@@ -40,9 +40,9 @@ api::ref released(api::arena& memory, api::ref object, std::string_view finalize
 
 }  // namespace
 
-void cluster::rewrite(const kind& of, const record& state, api::ref object) {
-    api::arena memory;
-    api::editor out = api::editor::of(memory, object);
+void cluster::rewrite(const kind& of, const record& state, doc::ref object) {
+    doc::arena memory;
+    doc::editor out = doc::editor::of(memory, object);
     out.child("metadata").set("resourceVersion", fmt::format("{}", store_.next_version()));
     record after = make_record(out);
     if (after.deleting && out.get({"metadata", "finalizers"}).empty()) {
@@ -54,7 +54,7 @@ void cluster::rewrite(const kind& of, const record& state, api::ref object) {
 }
 
 void cluster::undefine(const record& definition) {
-    api::arena memory;
+    doc::arena memory;
     const kind* const gone = kinds_.withdraw(open(memory, definition));
     if (gone == nullptr) return;
     for (const record_ptr& each : store_.list(*gone, {.version = store_.version()})) erase(*gone, *each);
@@ -65,8 +65,8 @@ void cluster::erase(const kind& of, const record& state) {
     std::vector<std::string> above;
     for (const auto& [uid, blocks] : state.owners) above.push_back(uid);
     const std::string uid = state.uid;
-    api::arena memory;
-    api::editor last = api::editor::of(memory, open(memory, state));
+    doc::arena memory;
+    doc::editor last = doc::editor::of(memory, open(memory, state));
     last.child("metadata").set("resourceVersion", fmt::format("{}", store_.next_version()));
     record gone = make_record(last);
     const std::string ns = gone.ns;
@@ -76,7 +76,7 @@ void cluster::erase(const kind& of, const record& state) {
     for (std::string& owner : above) to_collect_.push_back(std::move(owner));
 }
 
-outcome<written> cluster::remove(const target& at, const removal& how, api::seconds_time now) {
+outcome<written> cluster::remove(const target& at, const removal& how, base::seconds_time now) {
     auto found = get(at);
     if (!found) return std::unexpected(std::move(found.error()));
     const record_ptr state = *found;
@@ -100,19 +100,19 @@ outcome<written> cluster::remove(const target& at, const removal& how, api::seco
     return written{.json = success_status(*at.of, at.name, state->uid)};
 }
 
-void cluster::remove_held(const object_id& what, propagation dependents, api::seconds_time now) {
+void cluster::remove_held(const object_id& what, propagation dependents, base::seconds_time now) {
     const record_ptr state = store_.find(*what.of, what.key.first, what.key.second);
     if (!state) return;
-    api::arena memory;
-    const api::ref object = open(memory, *state);
-    api::editor out = api::editor::of(memory, object);
-    api::editor metadata = out.child("metadata");
+    doc::arena memory;
+    const doc::ref object = open(memory, *state);
+    doc::editor out = doc::editor::of(memory, object);
+    doc::editor metadata = out.child("metadata");
     const std::string_view wanted = dependents == propagation::foreground ? foreground
                                     : dependents == propagation::orphan   ? orphan
                                                                           : std::string_view{};
     for (const std::string_view each : {foreground, orphan}) {
         if (each != wanted && holds(out, each)) {
-            out = api::editor::of(memory, released(memory, out, each));
+            out = doc::editor::of(memory, released(memory, out, each));
             metadata = out.child("metadata");
         }
     }
@@ -123,7 +123,7 @@ void cluster::remove_held(const object_id& what, propagation dependents, api::se
         return;
     }
     if (!metadata.contains("deletionTimestamp")) {
-        metadata.set("deletionTimestamp", api::format_time(now)).set("deletionGracePeriodSeconds", 0);
+        metadata.set("deletionTimestamp", base::format_time(now)).set("deletionGracePeriodSeconds", 0);
         if (const auto generation = metadata.get("generation").as_int()) metadata.set("generation", *generation + 1);
         if (space) {
             out.ensure_object("status").set("phase", "Terminating");
@@ -142,7 +142,7 @@ void cluster::remove_held(const object_id& what, propagation dependents, api::se
     rewrite(*what.of, *state, out);
 }
 
-bool cluster::collect(api::seconds_time now) {
+bool cluster::collect(base::seconds_time now) {
     if (!to_judge_.empty()) {
         const object_id id = std::move(to_judge_.front());
         to_judge_.pop_front();
@@ -169,17 +169,17 @@ bool cluster::collect(api::seconds_time now) {
 }
 
 // The owner with that uid is gone, or is being deleted with its dependents.
-void cluster::collect_one(const std::string& uid, api::seconds_time now) {
-    api::arena memory;
+void cluster::collect_one(const std::string& uid, base::seconds_time now) {
+    doc::arena memory;
     const auto id = store_.find_uid(uid);
     const record_ptr owner = id ? store_.find(*id->of, id->key.first, id->key.second) : nullptr;
     if (owner && !owner->deleting) return;
-    const api::ref object = owner ? open(memory, *owner) : api::ref{};
+    const doc::ref object = owner ? open(memory, *owner) : doc::ref{};
     const std::vector<object_id> dependents = store_.dependents(uid);
     if (owner && holds(object, orphan)) {
         for (const object_id& each : dependents) {
             const record_ptr state = store_.find(*each.of, each.key.first, each.key.second);
-            api::editor out = api::editor::of(memory, open(memory, *state));
+            doc::editor out = doc::editor::of(memory, open(memory, *state));
             out.child({"metadata", "ownerReferences"}).remove_by("uid", uid);
             if (out.get({"metadata", "ownerReferences"}).empty()) out.child("metadata").remove("ownerReferences");
             rewrite(*each.of, *state, out);
@@ -204,7 +204,7 @@ void cluster::collect_one(const std::string& uid, api::seconds_time now) {
 }
 
 // Whether something was done.
-bool cluster::collect_namespace(const record& space, api::seconds_time now) {
+bool cluster::collect_namespace(const record& space, base::seconds_time now) {
     list_wish any{.ns = space.name, .version = store_.version(), .items_max = 1};
     list_wish next = any;
     next.takes = [](const record& each) { return !each.deleting; };

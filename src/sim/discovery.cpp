@@ -1,20 +1,22 @@
-// Writes discovery documents.
 #include "sim/discovery.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/schema/write.hpp"
+#include "base/encoding.hpp"
+#include "crd/node.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
+
 namespace {
 
 using versions = std::map<std::string, std::set<std::string>>;  // by group
@@ -23,13 +25,13 @@ constexpr std::array verbs{"create", "delete", "get", "list", "patch", "update",
 constexpr std::array status_verbs{"get", "patch", "update"};
 constexpr std::array review_verbs{"create"};
 
-void append_texts(api::editor into, std::string_view name, const auto& texts) {
+void append_texts(doc::editor into, std::string_view name, const auto& texts) {
     if (std::size(texts) == 0) return;
-    api::editor list = into.ensure_array(name);
+    doc::editor list = into.ensure_array(name);
     for (const auto& each : texts) list.append(std::string_view{each});
 }
 
-void append_verbs(api::editor into, const kind& of) {
+void append_verbs(doc::editor into, const kind& of) {
     if (of.answer != nullptr) {
         append_texts(into, "verbs", review_verbs);
     } else {
@@ -47,57 +49,57 @@ std::string joined(std::string_view group, std::string_view version) {
     return group.empty() ? std::string{version} : fmt::format("{}/{}", group, version);
 }
 
-api::editor start(api::arena& memory, std::string_view kind_name, std::string_view api_version) {
-    api::editor out = api::editor::object(memory);
+doc::editor start(doc::arena& memory, std::string_view kind_name, std::string_view api_version) {
+    doc::editor out = doc::editor::object(memory);
     out.set("kind", kind_name).set("apiVersion", api_version);
     return out;
 }
 
 std::string resource_list(const kinds& types, std::string_view group, std::string_view version) {
-    api::arena memory;
-    api::editor out = start(memory, "APIResourceList", "v1");
+    doc::arena memory;
+    doc::editor out = start(memory, "APIResourceList", "v1");
     out.set("groupVersion", joined(group, version));
-    api::editor list = out.ensure_array("resources");
+    doc::editor list = out.ensure_array("resources");
     for (const auto& each : types.all()) {
         if (each->group != group || each->version != version) continue;
-        api::editor entry = list.append_object();
+        doc::editor entry = list.append_object();
         entry.set("name", each->plural).set("singularName", each->singular).set("namespaced", each->namespaced);
         entry.set("kind", each->name);
         append_verbs(entry, *each);
         append_texts(entry, "shortNames", each->short_names);
         append_texts(entry, "categories", each->categories);
         if (!each->has_status) continue;
-        api::editor status = list.append_object();
+        doc::editor status = list.append_object();
         status.set("name", each->plural + "/status").set("singularName", "").set("namespaced", each->namespaced);
         status.set("kind", each->name);
         append_texts(status, "verbs", status_verbs);
     }
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
-void fill_group(api::editor out, const std::string& group, const std::set<std::string>& all) {
+void fill_group(doc::editor out, const std::string& group, const std::set<std::string>& all) {
     out.set("name", group);
     for (const std::string& version : all) {
-        api::editor entry = out.ensure_array("versions").append_object();
+        doc::editor entry = out.ensure_array("versions").append_object();
         entry.set("groupVersion", joined(group, version)).set("version", version);
     }
-    api::editor preferred = out.ensure_object("preferredVersion");
+    doc::editor preferred = out.ensure_object("preferredVersion");
     preferred.set("groupVersion", joined(group, *all.begin())).set("version", *all.begin());
 }
 
 std::string group_list(const kinds& types) {
-    api::arena memory;
-    api::editor out = start(memory, "APIGroupList", "v1");
-    api::editor groups = out.ensure_array("groups");
+    doc::arena memory;
+    doc::editor out = start(memory, "APIGroupList", "v1");
+    doc::editor groups = out.ensure_array("groups");
     for (const auto& [group, all] : versions_of(types)) {
         if (!group.empty()) fill_group(groups.append_object(), group, all);
     }
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
-void fill_resource(api::editor out, const kind& of) {
+void fill_resource(doc::editor out, const kind& of) {
     out.set("resource", of.plural);
-    const auto response = [&](api::editor into) {
+    const auto response = [&](doc::editor into) {
         into.ensure_object("responseKind").set("group", of.group).set("version", of.version).set("kind", of.name);
     };
     response(out);
@@ -106,7 +108,7 @@ void fill_resource(api::editor out, const kind& of) {
     append_texts(out, "shortNames", of.short_names);
     append_texts(out, "categories", of.categories);
     if (!of.has_status) return;
-    api::editor status = out.ensure_array("subresources").append_object();
+    doc::editor status = out.ensure_array("subresources").append_object();
     status.set("subresource", "status");
     response(status);
     append_texts(status, "verbs", status_verbs);
@@ -114,18 +116,18 @@ void fill_resource(api::editor out, const kind& of) {
 
 // /api holds the core group, /apis the others.
 std::string aggregated(const kinds& types, bool core, std::string_view version) {
-    api::arena memory;
-    api::editor out = start(memory, "APIGroupDiscoveryList", fmt::format("apidiscovery.k8s.io/{}", version));
-    out.set("metadata", api::ref::empty_object());
-    api::editor items = out.ensure_array("items");
+    doc::arena memory;
+    doc::editor out = start(memory, "APIGroupDiscoveryList", fmt::format("apidiscovery.k8s.io/{}", version));
+    out.set("metadata", doc::ref::empty_object());
+    doc::editor items = out.ensure_array("items");
     for (const auto& [group, all] : versions_of(types)) {
         if (group.empty() != core) continue;
-        api::editor item = items.append_object();
-        api::editor metadata = item.ensure_object("metadata");
+        doc::editor item = items.append_object();
+        doc::editor metadata = item.ensure_object("metadata");
         if (!group.empty()) metadata.set("name", group);
         metadata.set("creationTimestamp", nullptr);
         for (const std::string& each : all) {
-            api::editor entry = item.ensure_array("versions").append_object();
+            doc::editor entry = item.ensure_array("versions").append_object();
             entry.set("version", each);
             for (const auto& k : types.all()) {
                 if (k->group == group && k->version == each)
@@ -134,7 +136,7 @@ std::string aggregated(const kinds& types, bool core, std::string_view version) 
             entry.set("freshness", "Current");
         }
     }
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
 std::string version_document() {
@@ -144,55 +146,55 @@ std::string version_document() {
 }
 
 std::string open_api_index(const kinds& types) {
-    api::arena memory;
-    api::editor out = api::editor::object(memory);
-    api::editor paths = out.ensure_object("paths");
+    doc::arena memory;
+    doc::editor out = doc::editor::object(memory);
+    doc::editor paths = out.ensure_object("paths");
     for (const auto& [group, all] : versions_of(types)) {
         for (const std::string& version : all) {
             const std::string path = fmt::format("{}/{}", group.empty() ? "api" : "apis", joined(group, version));
             paths.ensure_object(path).set("serverRelativeURL", fmt::format("/openapi/v3/{}?hash=0", path));
         }
     }
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
 // What `kubectl explain` reads: a definition's own schema with its descriptions, and metadata spelled out.
-api::editor told_schema(api::arena& memory, const kind& of) {
-    api::editor known = api::editor::of(memory, api::schema::write_schema(memory, *of.merged));
-    const auto told = api::parse_json(memory, of.told_schema);
+doc::editor told_schema(doc::arena& memory, const kind& of) {
+    doc::editor known = doc::editor::of(memory, crd::write_schema(memory, *of.merged));
+    const auto told = doc::parse_json(memory, of.told_schema);
     if (of.told_schema.empty() || !told) return known;
-    api::editor out = api::editor::of(memory, *told);
-    api::editor properties = out.ensure_object("properties");
+    doc::editor out = doc::editor::of(memory, *told);
+    doc::editor properties = out.ensure_object("properties");
     for (const char* each : {"apiVersion", "kind", "metadata"}) properties.set(each, known.get({"properties", each}));
     return out;
 }
 
 // kubectl looks whether a kind can be patched with fieldValidation, and reads schemas for `explain`.
 std::string open_api_of(const kinds& types, std::string_view group, std::string_view version) {
-    api::arena memory;
-    api::editor out = api::editor::object(memory);
+    doc::arena memory;
+    doc::editor out = doc::editor::object(memory);
     out.set("openapi", "3.0.0");
     out.ensure_object("info").set("title", "Cotrain").set("version", server_version);
-    api::editor paths = out.ensure_object("paths");
-    api::editor schemas = out.ensure_object({"components", "schemas"});
+    doc::editor paths = out.ensure_object("paths");
+    doc::editor schemas = out.ensure_object({"components", "schemas"});
     for (const auto& each : types.all()) {
         if (each->group != group || each->version != version) continue;
-        api::editor named = api::editor::object(memory);
+        doc::editor named = doc::editor::object(memory);
         named.set("group", each->group).set("kind", each->name).set("version", each->version);
-        const api::ref gvk = deep_copy(memory, named);
+        const doc::ref gvk = deep_copy(memory, named);
         const std::string path =
             fmt::format("/{}/{}{}/{}/{{name}}", group.empty() ? "api" : "apis", joined(group, version),
                         each->namespaced ? "/namespaces/{namespace}" : "", each->plural);
-        api::editor patch = paths.ensure_object(path).ensure_object("patch");
+        doc::editor patch = paths.ensure_object(path).ensure_object("patch");
         patch.set("x-kubernetes-action", "patch").set("x-kubernetes-group-version-kind", gvk);
-        api::editor parameter = patch.ensure_array("parameters").append_object();
+        doc::editor parameter = patch.ensure_array("parameters").append_object();
         parameter.set("name", "fieldValidation").set("in", "query");
         parameter.ensure_object("schema").set("type", "string");
-        api::editor schema = told_schema(memory, *each);
+        doc::editor schema = told_schema(memory, *each);
         schema.ensure_array("x-kubernetes-group-version-kind").append(gvk);
         schemas.set(fmt::format("{}.{}.{}", group.empty() ? "core" : group, version, each->name), schema);
     }
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
 bool serves(const kinds& types, std::string_view group, std::string_view version) {
@@ -213,7 +215,7 @@ std::optional<document> roots(const kinds& types, const address& at, std::string
 
 std::optional<document> open_api(const kinds& types, const address& at, std::string_view accept) {
     const auto& steps = at.steps;
-    // What kubectl asks before it says that a kind is not known, or reads a List: nothing is told there.
+    // What kubectl asks before it says that a kind is not known, or reads a List: the answer is empty.
     if (steps.size() == 2 && steps[1] == "v2") {
         // The type that is asked for is none that can be parsed.
         if (accept.contains("application/com.github.proto-openapi.spec.v2@v1.0+protobuf"))
@@ -230,6 +232,64 @@ std::optional<document> open_api(const kinds& types, const address& at, std::str
 }
 
 }  // namespace
+
+std::string_view address::get(std::string_view name) const {
+    const auto found = query.find(name);
+    return found == query.end() ? std::string_view{} : std::string_view{found->second};
+}
+
+std::optional<address> read_address(std::string_view target) {
+    address out;
+    const std::size_t mark = target.find('?');
+    std::string_view path = target.substr(0, mark);
+    while (!path.empty()) {
+        path.remove_prefix(path.front() == '/' ? 1 : 0);
+        const std::string_view step = path.substr(0, path.find('/'));
+        auto text = base::decode_percent(step);
+        if (!text) return std::nullopt;
+        if (!text->empty()) out.steps.push_back(std::move(*text));
+        path.remove_prefix(step.size());
+    }
+    std::string_view query = mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
+    while (!query.empty()) {
+        const std::string_view pair = query.substr(0, query.find('&'));
+        query.remove_prefix(pair.size() + (pair.size() < query.size() ? 1 : 0));
+        const std::size_t sign = pair.find('=');
+        auto name = base::decode_percent(pair.substr(0, sign), true);
+        auto value =
+            base::decode_percent(sign == std::string_view::npos ? std::string_view{} : pair.substr(sign + 1), true);
+        if (!name || !value) return std::nullopt;
+        out.query.emplace(std::move(*name), std::move(*value));
+    }
+    return out;
+}
+
+std::optional<resource_path> read_resource_path(const address& at) {
+    const auto& steps = at.steps;
+    resource_path out;
+    std::size_t next = 0;
+    if (steps.size() >= 3 && steps[0] == "api") {
+        next = 1;
+    } else if (steps.size() >= 4 && steps[0] == "apis") {
+        out.group = steps[1];
+        next = 2;
+    } else {
+        return std::nullopt;
+    }
+    out.version = steps[next++];
+    // A namespace itself is an object: /api/v1/namespaces/x, /api/v1/namespaces/x/status.
+    const bool inside = steps[next] == "namespaces" && steps.size() > next + 2 && steps[next + 2] != "status" &&
+                        steps[next + 2] != "finalize";
+    if (inside) {
+        out.ns = steps[next + 1];
+        next += 2;
+    }
+    out.plural = steps[next++];
+    if (next < steps.size()) out.name = steps[next++];
+    if (next < steps.size()) out.sub_resource = steps[next++];
+    if (next < steps.size()) return std::nullopt;
+    return out;
+}
 
 std::optional<document> discover(const kinds& types, const address& at, std::string_view accept) {
     const auto& steps = at.steps;
@@ -250,10 +310,10 @@ std::optional<document> discover(const kinds& types, const address& at, std::str
         if (!group->second.contains(steps[2])) return std::nullopt;
         return document{resource_list(types, steps[1], steps[2])};
     }
-    api::arena memory;
-    api::editor out = start(memory, "APIGroup", "v1");
+    doc::arena memory;
+    doc::editor out = start(memory, "APIGroup", "v1");
     fill_group(out, group->first, group->second);
-    return document{api::to_json(out)};
+    return document{doc::to_json(out)};
 }
 
 }  // namespace cotrain::sim

@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
@@ -17,8 +17,8 @@ failure about(const kind& of, std::string_view name, int code, std::string_view 
     return {code, std::string{reason}, std::move(message), std::string{name}, of.group, of.plural};
 }
 
-std::string_view cause_reason(api::schema::fault what) {
-    using api::schema::fault;
+std::string_view cause_reason(crd::fault what) {
+    using crd::fault;
     switch (what) {
         case fault::required: return "FieldValueRequired";
         case fault::type: return "FieldValueTypeInvalid";
@@ -66,10 +66,10 @@ failure no_such_path() { return {404, "NotFound", "the server could not find the
 failure expired(std::string message) { return {410, "Expired", std::move(message)}; }
 failure internal(std::string message) { return {500, "InternalError", "Internal error occurred: " + message}; }
 
-failure invalid(const kind& of, std::string_view name, const std::vector<api::schema::violation>& violations) {
+failure invalid(const kind& of, std::string_view name, const std::vector<crd::violation>& violations) {
     failure out{422, "Invalid", {}, std::string{name}, of.group, of.name};
     std::string all;
-    for (const api::schema::violation& each : violations) {
+    for (const crd::violation& each : violations) {
         std::string text = to_string(each);
         if (!all.empty()) all += ", ";
         all += text;
@@ -105,34 +105,34 @@ failure apply_conflict(const conflicts& found) {
 }
 
 std::string to_status(const failure& what) {
-    api::arena memory;
-    api::editor out = api::editor::object(memory);
-    out.set("kind", "Status").set("apiVersion", "v1").set("metadata", api::ref::empty_object());
+    doc::arena memory;
+    doc::editor out = doc::editor::object(memory);
+    out.set("kind", "Status").set("apiVersion", "v1").set("metadata", doc::ref::empty_object());
     out.set("status", "Failure").set("message", what.message).set("reason", what.reason);
     if (!what.name.empty() || !what.what.empty() || !what.causes.empty()) {
-        api::editor details = out.ensure_object("details");
+        doc::editor details = out.ensure_object("details");
         if (!what.name.empty()) details.set("name", what.name);
         if (!what.group.empty()) details.set("group", what.group);
         if (!what.what.empty()) details.set("kind", what.what);
         for (const cause& each : what.causes) {
-            api::editor item = details.ensure_array("causes").append_object();
+            doc::editor item = details.ensure_array("causes").append_object();
             item.set("reason", each.reason).set("message", each.message).set("field", each.field);
         }
     }
     out.set("code", what.code);
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
 std::string success_status(const kind& of, std::string_view name, std::string_view uid) {
-    api::arena memory;
-    api::editor out = api::editor::object(memory);
-    out.set("kind", "Status").set("apiVersion", "v1").set("metadata", api::ref::empty_object());
+    doc::arena memory;
+    doc::editor out = doc::editor::object(memory);
+    out.set("kind", "Status").set("apiVersion", "v1").set("metadata", doc::ref::empty_object());
     out.set("status", "Success");
-    api::editor details = out.ensure_object("details");
+    doc::editor details = out.ensure_object("details");
     details.set("name", name);
     if (!of.group.empty()) details.set("group", of.group);
     details.set("kind", of.plural).set("uid", uid);
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
 }  // namespace cotrain::sim

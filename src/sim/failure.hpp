@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/schema/check.hpp"
+#include "crd/check.hpp"
 #include "sim/kind.hpp"
 #include "sim/ownership.hpp"
 
@@ -41,8 +41,7 @@ using outcome = std::expected<T, failure>;
 [[nodiscard]] failure no_such_path();
 [[nodiscard]] failure expired(std::string message);
 [[nodiscard]] failure internal(std::string message);
-[[nodiscard]] failure invalid(const kind& of, std::string_view name,
-                              const std::vector<api::schema::violation>& violations);
+[[nodiscard]] failure invalid(const kind& of, std::string_view name, const std::vector<crd::violation>& violations);
 [[nodiscard]] failure apply_conflict(const conflicts& found);
 
 // The Status as JSON, of a failure and of a success.

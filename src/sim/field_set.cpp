@@ -1,19 +1,95 @@
-// Arithmetic of field sets, and their form on the wire.
 #include "sim/field_set.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <array>
 #include <utility>
 
-#include "api/edit.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
+
 namespace {
+
+struct spelling {
+    step what;
+    std::string_view prefix;
+};
+constexpr std::array spellings{spelling{step::field, "f:"}, spelling{step::key, "k:"}, spelling{step::value, "v:"},
+                               spelling{step::index, "i:"}};
+
+// Names sorted, numbers in their one spelling; nothing if it is no object.
+std::optional<std::string> canonical_keys(doc::ref keys) {
+    if (!keys.is_object()) return std::nullopt;
+    std::vector<std::pair<std::string, std::string>> sorted;
+    for (const doc::member& m : keys.members()) sorted.emplace_back(m.key(), scalar_text(m.value));
+    std::ranges::sort(sorted);
+    std::string out = "{";
+    for (const auto& [name, text] : sorted) {
+        if (out.size() > 1) out += ',';
+        out += doc::to_json(doc::ref::make_string(name)) + ':' + text;
+    }
+    return out + '}';
+}
 
 auto place_of(auto& entries, const path_element& element) {
     return std::ranges::lower_bound(entries, element, {}, &field_entry::element);
 }
 
 }  // namespace
+
+std::string scalar_text(doc::ref scalar) {
+    if (const auto whole = scalar.is_number() ? scalar.as_int() : std::nullopt) return fmt::format("{}", *whole);
+    return doc::to_json(scalar);
+}
+
+std::string to_wire(const path_element& element) {
+    for (const spelling& each : spellings) {
+        if (each.what == element.what) return std::string{each.prefix} + element.text;
+    }
+    return {};
+}
+
+std::optional<path_element> from_wire(std::string_view text) {
+    for (const spelling& each : spellings) {
+        if (!text.starts_with(each.prefix)) continue;
+        const std::string_view rest = text.substr(each.prefix.size());
+        if (each.what == step::field || each.what == step::index) return path_element{each.what, std::string{rest}};
+        doc::arena memory;
+        const auto read = doc::parse_json(memory, rest);
+        if (!read) return std::nullopt;
+        if (each.what == step::value) return path_element{each.what, scalar_text(*read)};
+        auto keys = canonical_keys(*read);
+        if (!keys) return std::nullopt;
+        return path_element{each.what, std::move(*keys)};
+    }
+    return std::nullopt;
+}
+
+std::string to_string(const path_element& element) {
+    switch (element.what) {
+        case step::field: return "." + element.text;
+        case step::index: return "[" + element.text + "]";
+        case step::value: return "[=" + element.text + "]";
+        case step::key: break;
+    }
+    doc::arena memory;
+    const auto keys = doc::parse_json(memory, element.text);
+    std::string out = "[";
+    for (const doc::member& m : keys ? keys->members() : std::span<const doc::member>{}) {
+        if (out.size() > 1) out += ',';
+        out += fmt::format("{}={}", m.key(), doc::to_json(m.value));
+    }
+    return out + "]";
+}
+
+std::string to_string(const path& whole) {
+    std::string out;
+    for (const path_element& each : whole) out += to_string(each);
+    return out;
+}
 
 const field_entry* field_set::find(const path_element& element) const {
     const auto at = place_of(entries_, element);
@@ -121,25 +197,25 @@ field_set subtract_trees(const field_set& a, const field_set& b) {
     return out;
 }
 
-api::ref write_fields(api::arena& memory, const field_set& set) {
-    api::editor out = api::editor::object(memory);
+doc::ref write_fields(doc::arena& memory, const field_set& set) {
+    doc::editor out = doc::editor::object(memory);
     for (const field_entry& entry : set.entries()) {
-        const api::ref below = write_fields(memory, entry.below);
+        const doc::ref below = write_fields(memory, entry.below);
         if (!entry.itself || entry.below.empty()) {
             out.set(to_wire(entry.element), below);
             continue;
         }
-        api::editor both = api::editor::object(memory);
-        both.set(".", api::ref::empty_object());
-        for (const api::member& m : below.members()) both.set(m.key(), m.value);
+        doc::editor both = doc::editor::object(memory);
+        both.set(".", doc::ref::empty_object());
+        for (const doc::member& m : below.members()) both.set(m.key(), m.value);
         out.set(to_wire(entry.element), both);
     }
     return out;
 }
 
-field_set read_fields(api::ref fields) {
+field_set read_fields(doc::ref fields) {
     field_set out;
-    for (const api::member& m : fields.members()) {
+    for (const doc::member& m : fields.members()) {
         auto element = from_wire(m.key());
         if (!element) continue;
         field_set below = read_fields(m.value);

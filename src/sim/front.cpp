@@ -1,4 +1,3 @@
-// Understands requests, has them done, and shows the results as the client wants them.
 #include "sim/front.hpp"
 
 #include <fmt/format.h>
@@ -8,13 +7,14 @@
 #include <optional>
 #include <utility>
 
-#include "api/json.hpp"
-#include "api/yaml.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 #include "sim/discovery.hpp"
 #include "sim/protobuf.hpp"
 #include "sim/table.hpp"
 
 namespace cotrain::sim {
+
 namespace {
 
 enum class look : std::uint8_t { whole, metadata, table };
@@ -44,7 +44,7 @@ std::optional<T> read_number(std::string_view text) {
 
 class session {
    public:
-    session(cluster& of, const question& what, const address& at, api::seconds_time now, admission_talk* talk)
+    session(cluster& of, const question& what, const address& at, base::seconds_time now, admission_talk* talk)
         : cluster_(of), what_(what), at_(at), now_(now), talk_(talk), look_(look_of(what.accept)) {}
 
     response run() {
@@ -82,20 +82,20 @@ class session {
     }
 
     response review(const kind& of) {
-        api::arena memory;
+        doc::arena memory;
         const auto body = read_body(memory);
         if (!body) return refuse(body.error());
         if (!body->is_object()) return refuse(bad_request("the body is no object"));
-        api::editor object = api::editor::of(memory, *body);
+        doc::editor object = doc::editor::of(memory, *body);
         object.set("kind", of.name).set("apiVersion", of.api_version());
         of.answer(object, talk_ != nullptr ? talk_->who : caller{}, cluster_.tokens());
-        return answer{201, api::to_json(object)};
+        return answer{201, doc::to_json(object)};
     }
 
     static std::string whole(const kind& shown, const record& object) {
         if (!shown.of_other) return object.json;
-        api::arena memory;
-        return api::to_json(open_as(memory, shown, object));
+        doc::arena memory;
+        return doc::to_json(open_as(memory, shown, object));
     }
 
     std::string show(const record_ptr& object) const {
@@ -227,7 +227,7 @@ class session {
             out.timeout = std::min(std::chrono::seconds{*seconds}, watch_time_max);
         // Of a table, only the first event says what the columns are.
         out.wish.show = [as = look_, with = rows(), shown = shown_, first = true](const record& object,
-                                                                                  api::seconds_time now) mutable {
+                                                                                  base::seconds_time now) mutable {
             if (as == look::whole) return whole(*shown, object);
             if (as == look::metadata) return only_metadata(object);
             const auto row = std::make_shared<const record>(object);
@@ -246,7 +246,7 @@ class session {
         return std::unexpected(unsupported_media(type));
     }
 
-    outcome<api::ref> read_body(api::arena& memory) const {
+    outcome<doc::ref> read_body(doc::arena& memory) const {
         if (what_.content_type.find("cbor") != std::string_view::npos)
             return std::unexpected(unsupported_media(what_.content_type));
         if (what_.content_type.find("protobuf") != std::string_view::npos) {
@@ -255,7 +255,7 @@ class session {
             return *document;
         }
         const bool yaml = what_.content_type.find("yaml") != std::string_view::npos;
-        auto read = yaml ? api::parse_yaml(memory, what_.body) : api::parse_json(memory, what_.body);
+        auto read = yaml ? doc::parse_yaml(memory, what_.body) : doc::parse_json(memory, what_.body);
         if (!read) return std::unexpected(bad_request("the object provided is unrecognized: " + read.error().message));
         return *read;
     }
@@ -282,7 +282,7 @@ class session {
     }
 
     response write(const target& where) {
-        api::arena memory;
+        doc::arena memory;
         auto body = read_body(memory);
         if (!body) return refuse(body.error());
         if (shown_->of_other) {
@@ -310,13 +310,13 @@ class session {
 
     std::string show_written(std::string json) const {
         if (!shown_->of_other) return json;
-        api::arena memory;
-        return api::to_json(shown_->of_other->show(memory, *api::parse_json(memory, json)));
+        doc::arena memory;
+        return doc::to_json(shown_->of_other->show(memory, *doc::parse_json(memory, json)));
     }
 
     response remove(const target& where) {
-        api::arena memory;
-        const auto body = what_.body.empty() ? outcome<api::ref>{} : read_body(memory);
+        doc::arena memory;
+        const auto body = what_.body.empty() ? outcome<doc::ref>{} : read_body(memory);
         if (!body) return refuse(body.error());
         removal how;
         std::string_view policy = body->get("propagationPolicy").as_string();
@@ -335,13 +335,85 @@ class session {
     cluster& cluster_;
     const question& what_;
     const address& at_;
-    api::seconds_time now_;
+    base::seconds_time now_;
     admission_talk* talk_;
     look look_;
     const kind* shown_ = nullptr;  // the form that the client asked for
 };
 
 }  // namespace
+
+watcher::watcher(const cluster& of, watch_wish wish) : cluster_(&of), wish_(std::move(wish)) {
+    if (wish_.from) {
+        version_ = *wish_.from;
+        return;
+    }
+    version_ = of.objects().version();
+    list_wish all{.ns = wish_.ns, .version = version_};
+    if (!wish_.wanted.empty()) all.takes = [this](const record& each) { return wish_.wanted.takes(each); };
+    for (record_ptr& each : of.objects().list(*wish_.of, all)) initial_.push_back(std::move(each));
+    initial_open_ = wish_.initial_events;
+}
+
+std::string watcher::event(std::string_view type, const record& object, base::seconds_time now) const {
+    return fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, wish_.show(object, now));
+}
+
+std::string watcher::bookmark_event(bool ends_initial) const {
+    const kind& shown = wish_.shown != nullptr ? *wish_.shown : *wish_.of;
+    return fmt::format(
+        R"({{"type":"BOOKMARK","object":{{"kind":"{}","apiVersion":"{}","metadata":{{"resourceVersion":"{}"{}}}}}}})"
+        "\n",
+        shown.name, shown.api_version(), version_,
+        ends_initial ? R"(,"annotations":{"k8s.io/initial-events-end":"true"})" : "");
+}
+
+std::optional<std::string> watcher::event_of(const change& what, base::seconds_time now) const {
+    const record& some = what.after ? *what.after : *what.last;
+    if (what.of != wish_.of || (!wish_.ns.empty() && some.ns != wish_.ns)) return std::nullopt;
+    const bool before = what.before && wish_.wanted.takes(*what.before);
+    const bool after = what.after && wish_.wanted.takes(*what.after);
+    if (after) return event(before ? "MODIFIED" : "ADDED", *what.after, now);
+    if (!before) return std::nullopt;
+    // An object that left the selection is shown as it was, at the version at which it left.
+    if (what.last) return event("DELETED", *what.last, now);
+    record left = *what.before;
+    left.version = what.version;
+    const std::string old = fmt::format("\"resourceVersion\":\"{}\"", what.before->version);
+    if (const std::size_t at = left.json.find(old); at != std::string::npos)
+        left.json.replace(at, old.size(), fmt::format("\"resourceVersion\":\"{}\"", what.version));
+    return event("DELETED", left, now);
+}
+
+std::optional<std::string> watcher::next(base::seconds_time now) {
+    if (over_) return std::nullopt;
+    if (!initial_.empty()) {
+        const record_ptr object = std::move(initial_.front());
+        initial_.pop_front();
+        return event("ADDED", *object, now);
+    }
+    if (initial_open_) {
+        initial_open_ = false;
+        return bookmark_event(true);
+    }
+    const store& objects = cluster_->objects();
+    if (version_ < objects.compacted()) {
+        over_ = true;
+        return fmt::format(
+            "{{\"type\":\"ERROR\",\"object\":{}}}\n",
+            to_status(expired(fmt::format("too old resource version: {} ({})", version_, objects.compacted()))));
+    }
+    while (const change* const what = objects.next(version_)) {
+        version_ = what->version;
+        if (auto line = event_of(*what, now)) return line;
+    }
+    return std::nullopt;
+}
+
+std::optional<std::string> watcher::bookmark() {
+    if (over_ || !wish_.bookmarks || !initial_.empty() || initial_open_) return std::nullopt;
+    return bookmark_event(false);
+}
 
 request_name name_request(std::string_view method, std::string_view target) {
     const auto at = read_address(target);
@@ -357,7 +429,7 @@ request_name name_request(std::string_view method, std::string_view target) {
     return {std::string{verb()}, where->plural};
 }
 
-response ask(cluster& of, const question& what, api::seconds_time now, admission_talk* talk) {
+response ask(cluster& of, const question& what, base::seconds_time now, admission_talk* talk) {
     const auto at = read_address(what.target);
     if (!at) return refuse(bad_request("the request's target has a broken escape"));
     return session(of, what, *at, now, talk).run();

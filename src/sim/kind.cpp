@@ -5,24 +5,24 @@
 #include <array>
 #include <utility>
 
-#include "api/json.hpp"
-#include "api/schema/crd.hpp"
-#include "api/schema/read.hpp"
-#include "api/schema/rules.hpp"
+#include "crd/crd.hpp"
+#include "crd/node.hpp"
+#include "crd/rules.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
 
-namespace schema = api::schema;
+namespace schema = crd;
 
 // The definition's schema with only what api/schema can judge.
 class simplifier {
    public:
-    explicit simplifier(api::arena& memory) : memory_(memory) {}
+    explicit simplifier(doc::arena& memory) : memory_(memory) {}
 
-    api::ref schema(api::ref from) {
-        api::editor out = api::editor::object(memory_);
-        for (const api::member& m : from.members()) keep(out, m);
+    doc::ref schema(doc::ref from) {
+        doc::editor out = doc::editor::object(memory_);
+        for (const doc::member& m : from.members()) keep(out, m);
         // An int-or-string has no type of its own; anything else without a type takes everything.
         if (!out.contains("type") && !from.get("x-kubernetes-int-or-string").as_bool(false))
             out.set("x-kubernetes-preserve-unknown-fields", true);
@@ -30,7 +30,7 @@ class simplifier {
     }
 
    private:
-    void keep(api::editor& out, const api::member& m) {
+    void keep(doc::editor& out, const doc::member& m) {
         static constexpr std::array plain{"type",
                                           "default",
                                           "required",
@@ -50,12 +50,12 @@ class simplifier {
         if (key == "items" || (key == "additionalProperties" && m.value.is_object())) {
             out.set(key, schema(m.value));
         } else if (key == "properties") {
-            api::editor below = api::editor::object(memory_);
-            for (const api::member& p : m.value.members()) below.set(p.key(), schema(p.value));
+            doc::editor below = doc::editor::object(memory_);
+            for (const doc::member& p : m.value.members()) below.set(p.key(), schema(p.value));
             out.set(key, below);
         } else if (std::ranges::find(plain, key) != plain.end()) {
             out.set(key, m.value);
-        } else if (key == "enum" && std::ranges::all_of(m.value.items(), &api::ref::is_string)) {
+        } else if (key == "enum" && std::ranges::all_of(m.value.items(), &doc::ref::is_string)) {
             out.set(key, m.value);
         } else if ((key == "minimum" || key == "maximum") && m.value.as_int()) {
             out.set(key, m.value);
@@ -72,23 +72,23 @@ class simplifier {
         return format == "int32" || format == "int64" || format == "date-time";
     }
 
-    void keep_rules(api::editor& out, api::ref rules) {
-        api::editor kept = api::editor::array(memory_);
-        for (const api::ref rule : rules.items()) {
+    void keep_rules(doc::editor& out, doc::ref rules) {
+        doc::editor kept = doc::editor::array(memory_);
+        for (const doc::ref rule : rules.items()) {
             if (schema::find_rule(rule.get("rule").as_string()) == nullptr) continue;
-            api::editor copy = kept.append_object();
+            doc::editor copy = kept.append_object();
             copy.set("rule", rule.get("rule"));
             if (rule.get("message").is_string()) copy.set("message", rule.get("message"));
         }
         if (kept.size() > 0) out.set("x-kubernetes-validations", kept);
     }
 
-    api::arena& memory_;
+    doc::arena& memory_;
 };
 
-std::vector<std::string> texts(api::ref list) {
+std::vector<std::string> texts(doc::ref list) {
     std::vector<std::string> out;
-    for (const api::ref text : list.items()) out.emplace_back(text.as_string());
+    for (const doc::ref text : list.items()) out.emplace_back(text.as_string());
     return out;
 }
 
@@ -121,17 +121,17 @@ kinds::kinds() {
     for (kind& each : built_in_kinds()) all_.push_back(std::make_unique<kind>(std::move(each)));
 }
 
-base::result<const kind*> kinds::define(api::ref definition) {
+base::result<const kind*> kinds::define(doc::ref definition) {
     const std::string_view name = definition.get({"metadata", "name"}).as_string();
-    const api::ref spec = definition.get("spec");
-    const api::ref names = spec.get("names");
-    api::ref version;
-    for (const api::ref each : spec.get("versions").items()) {
+    const doc::ref spec = definition.get("spec");
+    const doc::ref names = spec.get("names");
+    doc::ref version;
+    for (const doc::ref each : spec.get("versions").items()) {
         if (each.get("storage").as_bool(false)) version = each;
     }
-    const api::ref whole = version.get({"schema", "openAPIV3Schema"});
+    const doc::ref whole = version.get({"schema", "openAPIV3Schema"});
     if (!whole.is_object()) return refuse(name, "spec.versions: the stored one has no schema");
-    api::arena memory;
+    doc::arena memory;
     auto read = schema::read_schema(simplifier(memory).schema(whole));
     if (!read) return refuse(name, read.error().message);
 
@@ -147,13 +147,13 @@ base::result<const kind*> kinds::define(api::ref definition) {
     out.namespaced = spec.get("scope").as_string() == "Namespaced";
     out.custom = out.has_generation = true;
     out.has_status = version.get({"subresources", "status"}).is_object();
-    for (const api::ref each : version.get("additionalPrinterColumns").items()) {
+    for (const doc::ref each : version.get("additionalPrinterColumns").items()) {
         out.columns.push_back({std::string{each.get("name").as_string()}, std::string{each.get("type").as_string()},
                                std::string{each.get("jsonPath").as_string()},
                                static_cast<int>(each.get("priority").as_int(0)),
                                std::string{each.get("description").as_string()}});
     }
-    out.told_schema = api::to_json(whole);
+    out.told_schema = doc::to_json(whole);
     out.merged = with_object_meta(*read);
     out.body = std::make_shared<const schema::node>(std::move(*read));
     return settle(name, std::move(out));
@@ -180,8 +180,8 @@ base::result<const kind*> kinds::settle(std::string_view name, kind made) {
     return all_.back().get();
 }
 
-const kind* kinds::withdraw(api::ref definition) {
-    const api::ref spec = definition.get("spec");
+const kind* kinds::withdraw(doc::ref definition) {
+    const doc::ref spec = definition.get("spec");
     const auto found = std::ranges::find_if(all_, [&](const auto& each) {
         return was_defined(*each) && each->group == spec.get("group").as_string() &&
                each->plural == spec.get({"names", "plural"}).as_string();

@@ -9,12 +9,12 @@
 #include <string_view>
 #include <vector>
 
-#include "api/arena.hpp"
-#include "api/edit.hpp"
-#include "api/schema/node.hpp"
-#include "api/time.hpp"
-#include "api/tree.hpp"
 #include "base/error.hpp"
+#include "base/time.hpp"
+#include "crd/node.hpp"
+#include "doc/arena.hpp"
+#include "doc/edit.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::sim {
 
@@ -26,7 +26,7 @@ struct column {
     int priority = 0;  // above 0: only with -o wide
     std::string description;
     // Of columns that no path leads to.
-    std::string (*text)(api::ref object, api::seconds_time now) = nullptr;
+    std::string (*text)(doc::ref object, base::seconds_time now) = nullptr;
 };
 
 // Who sends a request.
@@ -34,7 +34,7 @@ struct caller {
     std::string name = "system:anonymous";
     std::vector<std::string> groups{};
 };
-// What tokens stand for.
+// The users that tokens belong to.
 using token_table = std::map<std::string, caller, std::less<>>;
 
 // The objects of another kind in another form, as core/v1 Events are to those of events.k8s.io.
@@ -42,8 +42,8 @@ struct other_form {
     std::string_view group;
     std::string_view version;
     std::string_view plural;
-    api::ref (*show)(api::arena& memory, api::ref stored);
-    api::ref (*read)(api::arena& memory, api::ref shown);
+    doc::ref (*show)(doc::arena& memory, doc::ref stored);
+    doc::ref (*read)(doc::arena& memory, doc::ref shown);
     std::string (*field)(std::string_view selected);  // how a selector's field is called in the other kind
 };
 
@@ -61,15 +61,15 @@ struct kind {
     bool has_status = false;
     bool has_generation = false;
     std::vector<column> columns;
-    api::schema::shared_node body;    // how objects are judged, pruned and defaulted
-    api::schema::shared_node merged;  // the same with metadata spelled out
+    crd::shared_node body;    // how objects are judged, pruned and defaulted
+    crd::shared_node merged;  // the same with metadata spelled out
     // The schema as its definition has it, descriptions and all; empty where no definition brought one.
     std::string told_schema{};
     // What the server itself fills in, and where it refuses a change; null: nothing.
-    void (*fill)(api::arena& memory, api::editor& object) = nullptr;
-    std::string (*refuse)(api::ref live, api::ref wanted) = nullptr;  // "path: what", empty: fine
+    void (*fill)(doc::arena& memory, doc::editor& object) = nullptr;
+    std::string (*refuse)(doc::ref live, doc::ref wanted) = nullptr;  // "path: what", empty: fine
     // Reviews are answered, not kept: puts the status into what was posted.
-    void (*answer)(api::editor& object, const caller& who, const token_table& tokens) = nullptr;
+    void (*answer)(doc::editor& object, const caller& who, const token_table& tokens) = nullptr;
     std::optional<other_form> of_other{};
     // Fields that selectors may name beside metadata.name and metadata.namespace, as they are stored.
     std::vector<std::string> selectable{};
@@ -86,9 +86,10 @@ class kinds {
     // One of our schemas' own definitions or any other CustomResourceDefinition. Rules, patterns and formats that
     // api/schema does not know are not checked. What is defined already becomes what is said now, at the same address;
     // kinds that came by add() stay as they are.
-    [[nodiscard]] base::result<const kind*> define(api::ref custom_resource_definition);
-    // The kind that was defined so is found no more, and lives on for whoever points to it. Null: there is none.
-    const kind* withdraw(api::ref custom_resource_definition);
+    [[nodiscard]] base::result<const kind*> define(doc::ref custom_resource_definition);
+    // The kind that was defined so is found no more, and lives on as long as something points to it. Null: there is
+    // none.
+    const kind* withdraw(doc::ref custom_resource_definition);
     const kind* add(kind made);
 
     [[nodiscard]] const kind* find(std::string_view group, std::string_view version, std::string_view plural) const;
@@ -107,8 +108,8 @@ class kinds {
 // JobSet and both PodGroups, with what their own controllers fill in; where they are not defined already.
 void add_neighbours(kinds& to);
 // metav1.ObjectMeta.
-[[nodiscard]] api::schema::shared_node object_meta();
+[[nodiscard]] crd::shared_node object_meta();
 // A schema of a whole object with its metadata spelled out.
-[[nodiscard]] api::schema::shared_node with_object_meta(const api::schema::node& body);
+[[nodiscard]] crd::shared_node with_object_meta(const crd::node& body);
 
 }  // namespace cotrain::sim

@@ -1,10 +1,15 @@
-// How updates and applies move fields from one owner to another.
 #include "sim/ownership.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "doc/edit.hpp"
+
 namespace cotrain::sim {
+
 namespace {
 
 // What is said by every object and belongs to nobody.
@@ -48,7 +53,7 @@ conflicts take(const comparison& changes, owners& all, const manager_id* self, b
     return {};
 }
 
-comparison changes_between(const ownership_rules& rules, api::ref live, api::ref wanted) {
+comparison changes_between(const ownership_rules& rules, doc::ref live, doc::ref wanted) {
     comparison out = compare(rules.schema, live, wanted);
     for (field_set* each : {&out.removed, &out.modified, &out.added}) *each = subtract_trees(*each, rules.ignored);
     return out;
@@ -81,13 +86,13 @@ void fold_old_updates(owners& all) {
 }
 
 // Takes out of `merged` what this manager applied before and applies no more, unless somebody else owns it.
-api::ref drop_forsaken(api::arena& memory, const schema_node* schema, api::ref merged, const field_set& last,
+doc::ref drop_forsaken(doc::arena& memory, const schema_node* schema, doc::ref merged, const field_set& last,
                        const owners& all) {
     if (last.empty()) return merged;
     const field_set before = with_named_members(schema, last);
     const field_set whole = with_named_members(schema, fields_of(schema, merged));
-    const auto rest_of = [&](api::ref value) { return with_named_members(schema, fields_of(schema, value)); };
-    api::ref pruned = without(memory, schema, merged, before);
+    const auto rest_of = [&](doc::ref value) { return with_named_members(schema, fields_of(schema, value)); };
+    doc::ref pruned = without(memory, schema, merged, before);
     // What others own stays, with what lies above it.
     field_set owned;
     for (const auto& [id, fields] : all) owned = unite(owned, fields.set);
@@ -99,7 +104,7 @@ api::ref drop_forsaken(api::arena& memory, const schema_node* schema, api::ref m
 
 }  // namespace
 
-void own_update(const ownership_rules& rules, api::ref live, api::ref wanted, owners& all, std::string_view manager,
+void own_update(const ownership_rules& rules, doc::ref live, doc::ref wanted, owners& all, std::string_view manager,
                 std::string_view now) {
     const comparison changes = changes_between(rules, live, wanted);
     (void)take(changes, all, nullptr, true);
@@ -114,17 +119,17 @@ void own_update(const ownership_rules& rules, api::ref live, api::ref wanted, ow
     fold_old_updates(all);
 }
 
-std::expected<applied, std::variant<conflicts, apply_fault>> own_apply(api::arena& memory, const ownership_rules& rules,
-                                                                       api::ref live, api::ref config, owners& all,
+std::expected<applied, std::variant<conflicts, apply_fault>> own_apply(doc::arena& memory, const ownership_rules& rules,
+                                                                       doc::ref live, doc::ref config, owners& all,
                                                                        std::string_view manager, bool force,
                                                                        std::string_view now) {
     if (auto fit = check_mergeable(rules.schema, config, duplicates::refused); !fit)
         return std::unexpected(apply_fault{fit.error()});
     const manager_id self = identify(rules, manager, true);
     owners after = all;
-    // Fields that nobody is known to have written belong to whoever was there before the first apply.
+    // Fields that nobody is known to have written belong to the manager that was there before the first apply.
     if (after.empty()) {
-        const api::ref nothing = api::ref::empty_object();
+        const doc::ref nothing = doc::ref::empty_object();
         own_update(rules, nothing, live, after, "before-first-apply", now);
     }
     const auto known = after.find(self);
@@ -132,7 +137,7 @@ std::expected<applied, std::variant<conflicts, apply_fault>> own_apply(api::aren
     std::string time = known == after.end() ? std::string{} : known->second.time;
     after[self] = {subtract_trees(fields_of(rules.schema, config), rules.ignored), rules.api_version, std::move(time)};
 
-    const api::ref merged =
+    const doc::ref merged =
         drop_forsaken(memory, rules.schema, sim::merge(memory, rules.schema, live, config), last, after);
     if (auto found = take(changes_between(rules, live, merged), after, &self, force); !found.empty())
         return std::unexpected(std::move(found));
@@ -144,6 +149,53 @@ std::expected<applied, std::variant<conflicts, apply_fault>> own_apply(api::aren
     drop_empty(after);
     all = std::move(after);
     return applied{changed ? merged : live, changed};
+}
+
+std::string to_string(const manager_id& id) {
+    std::string out = fmt::format("\"{}\"", id.name);
+    if (!id.subresource.empty()) out += fmt::format(" with subresource \"{}\"", id.subresource);
+    if (!id.applies) out += " using " + id.api_version;
+    return out;
+}
+
+owners read_owners(doc::ref managed_fields) {
+    owners out;
+    for (const doc::ref entry : managed_fields.items()) {
+        const std::string_view operation = entry.get("operation").as_string();
+        const std::string version{entry.get("apiVersion").as_string()};
+        const bool applies = operation == "Apply";
+        if ((!applies && operation != "Update") || version.empty() ||
+            entry.get("fieldsType").as_string() != "FieldsV1") {
+            return {};
+        }
+        manager_id id{std::string{entry.get("manager").as_string()}, applies, applies ? std::string{} : version,
+                      std::string{entry.get("subresource").as_string()}};
+        out[std::move(id)] = {read_fields(entry.get("fieldsV1")), version, std::string{entry.get("time").as_string()}};
+    }
+    return out;
+}
+
+doc::ref write_owners(doc::arena& memory, const owners& all) {
+    if (all.empty()) return {};
+    std::vector<const owners::value_type*> sorted;
+    for (const auto& each : all) sorted.push_back(&each);
+    const auto rank = [](const owners::value_type* each) {
+        const auto& [id, fields] = *each;
+        return std::tuple(id.applies ? 0 : 1, fields.time, id.name, fields.api_version, id.subresource);
+    };
+    std::ranges::sort(sorted, {}, rank);
+    doc::editor out = doc::editor::array(memory);
+    for (const auto* each : sorted) {
+        const auto& [id, fields] = *each;
+        doc::editor entry = out.append_object();
+        entry.set("apiVersion", fields.api_version);
+        entry.set("fieldsType", "FieldsV1").set("fieldsV1", write_fields(memory, fields.set));
+        if (!id.name.empty()) entry.set("manager", id.name);
+        entry.set("operation", id.applies ? "Apply" : "Update");
+        if (!id.subresource.empty()) entry.set("subresource", id.subresource);
+        if (!fields.time.empty()) entry.set("time", fields.time);
+    }
+    return out.view();
 }
 
 }  // namespace cotrain::sim

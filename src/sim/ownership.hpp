@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "api/arena.hpp"
-#include "api/tree.hpp"
+#include "doc/arena.hpp"
+#include "doc/tree.hpp"
 #include "sim/field_set.hpp"
 #include "sim/typed.hpp"
 
@@ -23,7 +23,7 @@ inline constexpr std::size_t update_managers_max = 10;
 struct manager_id {
     std::string name;
     bool applies = false;
-    std::string api_version;  // of updates only: whoever applies keeps one entry through all versions
+    std::string api_version;  // of updates only: a manager that applies keeps one entry through all versions
     std::string subresource;
 
     auto operator<=>(const manager_id&) const = default;
@@ -39,9 +39,9 @@ struct owned_fields {
 using owners = std::map<manager_id, owned_fields>;
 
 // From metadata.managedFields. An entry that cannot be read spoils all of them: then nobody owns anything.
-[[nodiscard]] owners read_owners(api::ref managed_fields);
+[[nodiscard]] owners read_owners(doc::ref managed_fields);
 // Absent if there are none.
-[[nodiscard]] api::ref write_owners(api::arena& memory, const owners& all);
+[[nodiscard]] doc::ref write_owners(doc::arena& memory, const owners& all);
 
 struct conflict {
     manager_id with;
@@ -59,11 +59,11 @@ struct ownership_rules {
 
 // How an object is written otherwise than by apply: create, update, patch. `live` is the object before (at create only
 // kind and apiVersion), `wanted` the one after; neither carries managedFields. Changes `all`.
-void own_update(const ownership_rules& rules, api::ref live, api::ref wanted, owners& all, std::string_view manager,
+void own_update(const ownership_rules& rules, doc::ref live, doc::ref wanted, owners& all, std::string_view manager,
                 std::string_view now);
 
 struct applied {
-    api::ref object;
+    doc::ref object;
     bool changed = false;  // otherwise `object` is the live one
 };
 struct apply_fault {
@@ -71,7 +71,7 @@ struct apply_fault {
 };
 // Server-side apply. `live` as above. On conflicts without force nothing has changed in `all`.
 [[nodiscard]] std::expected<applied, std::variant<conflicts, apply_fault>> own_apply(
-    api::arena& memory, const ownership_rules& rules, api::ref live, api::ref config, owners& all,
+    doc::arena& memory, const ownership_rules& rules, doc::ref live, doc::ref config, owners& all,
     std::string_view manager, bool force, std::string_view now);
 
 }  // namespace cotrain::sim

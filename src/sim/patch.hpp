@@ -5,9 +5,9 @@
 #include <expected>
 #include <string>
 
-#include "api/arena.hpp"
-#include "api/schema/node.hpp"
-#include "api/tree.hpp"
+#include "crd/node.hpp"
+#include "doc/arena.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::sim {
 
@@ -20,15 +20,13 @@ struct patch_fault {
     std::string message;
     bool too_large = false;
 };
-using patched = std::expected<api::ref, patch_fault>;
+using patched = std::expected<doc::ref, patch_fault>;
 
 // RFC 7386.
-[[nodiscard]] api::ref merge_patch(api::arena& memory, api::ref document, api::ref patch);
+[[nodiscard]] doc::ref merge_patch(doc::arena& memory, doc::ref document, doc::ref patch);
 // RFC 6902.
-[[nodiscard]] patched json_patch(api::arena& memory, api::ref document, api::ref operations);
-// Lists merge by the keys that the schema gives them; with $patch, $retainKeys and $deleteFromPrimitiveList. Lists keep
-// the document's order, new items come last ($setElementOrder is taken and has no effect).
-[[nodiscard]] patched strategic_patch(api::arena& memory, const api::schema::node* schema, api::ref document,
-                                      api::ref patch);
+[[nodiscard]] patched json_patch(doc::arena& memory, doc::ref document, doc::ref operations);
+// Lists merge by the keys that the schema gives them (runtime/merge.hpp).
+[[nodiscard]] patched strategic_patch(doc::arena& memory, const crd::node* schema, doc::ref document, doc::ref patch);
 
 }  // namespace cotrain::sim

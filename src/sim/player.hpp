@@ -13,10 +13,10 @@
 #include <utility>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/time.hpp"
 #include "base/error.hpp"
 #include "base/random.hpp"
+#include "base/time.hpp"
+#include "doc/edit.hpp"
 #include "sim/cluster.hpp"
 
 namespace cotrain::sim {
@@ -47,12 +47,11 @@ class player {
     player(cluster& of, player_script script, std::uint64_t seed);
 
     // Does what is due, and takes notice of what changed, so much of it; whether it wrote anything.
-    bool act(time now, api::seconds_time wall);
+    bool act(time now, base::seconds_time wall);
     // When it has to act next although nothing changes.
     [[nodiscard]] std::optional<time> due() const;
     // Up to which version of the cluster's objects it has looked.
     [[nodiscard]] std::uint64_t seen() const { return seen_; }
-    [[nodiscard]] std::size_t playing() const { return sets_.size(); }
 
    private:
     enum class stage : std::uint8_t { waiting, starting, pending, ready, done };
@@ -97,12 +96,12 @@ class player {
     // Writing.
     void make_jobs(const played& set, const part& of);
     void make_pod(const played& set, const part& of, std::int64_t replica, std::int64_t index, const record& job,
-                  api::ref pod_template);
+                  doc::ref pod_template);
     void show_state(const played& set, const part& of, stage at);
     void remove_jobs(const played& set, const part& of);
     void write_status(const played& set, std::string_view condition = {});
     void write_gang(const played& set, std::string_view phase);
-    void patch_status(const object_id& what, api::ref status);
+    void patch_status(const object_id& what, doc::ref status);
     [[nodiscard]] const kind* type(std::string_view group, std::string_view version, std::string_view plural) const {
         return cluster_.types().find(group, version, plural);
     }
@@ -112,7 +111,7 @@ class player {
     base::random_source random_;
     const kind* job_sets_;
     std::uint64_t seen_ = 0;
-    api::seconds_time wall_{};
+    base::seconds_time wall_{};
     bool wrote_ = false;
     std::unordered_map<std::string, played> sets_;
     std::priority_queue<step, std::vector<step>, std::greater<>> steps_;

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
-#include "api/edit.hpp"
-#include "sim/base64.hpp"
+#include "base/encoding.hpp"
+#include "doc/edit.hpp"
 
 namespace cotrain::sim {
 namespace {
@@ -148,9 +148,9 @@ class wire_reader {
     std::string_view left_;
 };
 
-bool read_message(api::editor into, const message_type& type, std::string_view bytes, unsigned depth);
+bool read_message(doc::editor into, const message_type& type, std::string_view bytes, unsigned depth);
 
-bool read_field(api::editor into, const field& of, const wire_field& from, unsigned depth) {
+bool read_field(doc::editor into, const field& of, const wire_field& from, unsigned depth) {
     switch (of.is) {
         case shape::text: into.set(of.name, from.bytes); return true;
         case shape::number: into.set(of.name, static_cast<std::int64_t>(from.value)); return true;
@@ -171,12 +171,12 @@ bool read_field(api::editor into, const field& of, const wire_field& from, unsig
         if (!part) return false;
         (part->number == 1 ? key : value) = part->bytes;
     }
-    const std::string text = of.is == shape::bytes_map ? encode_base64(value) : std::string{value};
+    const std::string text = of.is == shape::bytes_map ? base::encode_base64(value) : std::string{value};
     into.ensure_object(of.name).set(key, text);
     return true;
 }
 
-bool read_message(api::editor into, const message_type& type, std::string_view bytes, unsigned depth) {
+bool read_message(doc::editor into, const message_type& type, std::string_view bytes, unsigned depth) {
     if (depth > protobuf_depth_max) return false;
     wire_reader wire(bytes);
     while (!wire.at_end()) {
@@ -190,7 +190,7 @@ bool read_message(api::editor into, const message_type& type, std::string_view b
 
 }  // namespace
 
-std::expected<api::ref, std::string> read_protobuf(api::arena& memory, std::string_view body) {
+std::expected<doc::ref, std::string> read_protobuf(doc::arena& memory, std::string_view body) {
     // runtime.Unknown behind four bytes: 1 is the kind (1 apiVersion, 2 kind), 2 the object.
     constexpr std::string_view magic{"k8s\0", 4};
     if (!body.starts_with(magic)) return std::unexpected("the body does not begin as Kubernetes' protobuf does");
@@ -216,7 +216,7 @@ std::expected<api::ref, std::string> read_protobuf(api::arena& memory, std::stri
             fmt::format("protobuf of a {} is not read by this server; JSON is: kubectl create ... "
                         "--dry-run=client -o yaml | kubectl apply -f -",
                         name));
-    api::editor out = api::editor::object(memory);
+    doc::editor out = doc::editor::object(memory);
     out.set("apiVersion", version).set("kind", name);
     if (!read_message(out, known->type, raw, 0)) return broken;
     return out.view();

@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "api/arena.hpp"
-#include "api/tree.hpp"
+#include "doc/arena.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::sim {
 
@@ -14,6 +14,6 @@ inline constexpr unsigned protobuf_depth_max = 16;
 
 // The body as the document that its JSON would be. Fields that are not known here are left out, kinds that are not
 // known are errors.
-[[nodiscard]] std::expected<api::ref, std::string> read_protobuf(api::arena& memory, std::string_view body);
+[[nodiscard]] std::expected<doc::ref, std::string> read_protobuf(doc::arena& memory, std::string_view body);
 
 }  // namespace cotrain::sim

@@ -1,17 +1,58 @@
-// Carries questions and answers between the wire, the cluster and its webhooks.
 #include "sim/server.hpp"
 
-#include <algorithm>
-#include <boost/asio/post.hpp>
-#include <utility>
+#include <fmt/format.h>
 
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/write.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/asio.hpp"
+#include "base/error.hpp"
+#include "base/task_group.hpp"
 #include "sim/failure.hpp"
-#include "sim/relay.hpp"
 
 namespace cotrain::sim {
+
+inline constexpr std::size_t relay_buffer_bytes = 64UL * 1024;
+
+class relay {
+   public:
+    explicit relay(asio::any_io_executor executor);
+
+    [[nodiscard]] base::result<> start(const std::string& address, std::uint16_t port, std::uint16_t target);
+    [[nodiscard]] std::uint16_t port() const { return port_; }
+    // Connections of now stay open and move no byte any more. New ones work.
+    void freeze();
+    [[nodiscard]] awaitable<void> stop();
+
+   private:
+    struct link;
+    [[nodiscard]] awaitable<void> accept();
+    [[nodiscard]] awaitable<void> join(std::shared_ptr<link> of);
+    [[nodiscard]] static awaitable<void> pump(std::shared_ptr<link> of, bool up);
+
+    asio::any_io_executor executor_;
+    asio::ip::tcp::acceptor acceptor_;
+    std::uint16_t port_ = 0;
+    std::uint16_t target_ = 0;
+    std::list<std::weak_ptr<link>> links_;
+    base::task_group tasks_;
+};
+
+using asio::ip::tcp;
+
 namespace {
 
-api::seconds_time now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
+base::seconds_time now() { return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()); }
 
 net::header_list headers_of(std::string_view content_type) {
     return {{"content-type", std::string{content_type}}, {"cache-control", "no-cache, private"}};
@@ -48,7 +89,149 @@ const caller& everybody() {
     return out;
 }
 
+// With a relay before it, the server itself takes any port.
+net::server_options behind_relay(const server_config& config) {
+    net::server_options out = config.wire;
+    const auto silent = [](const fault_rule& each) { return each.action == fault_action::freeze; };
+    if (std::ranges::any_of(config.faults, silent)) out.port = 0;
+    return out;
+}
+
+// Wakes a watch whose peer has left.
+awaitable<void> notice_end(net::incoming in, std::shared_ptr<bool> open, asio::steady_timer* wake) {
+    co_await in.until_gone();
+    if (*open) wake->cancel();
+}
+
 }  // namespace
+
+hooks::hooks(asio::any_io_executor executor, service_table services, base::logger& log)
+    : executor_(std::move(executor)), services_(std::move(services)), log_(log) {}
+
+hooks::~hooks() = default;
+
+base::result<net::client*> hooks::client_for(const hook_call& what) {
+    net::tcp::address peer{what.host, what.port};
+    if (!what.service.empty()) {
+        const auto found = services_.find(what.service);
+        if (found == services_.end())
+            return base::fail(base::errc::connect, fmt::format("service \"{}\" has no endpoints here", what.service));
+        peer = found->second;
+    }
+    const std::string key = fmt::format("{}:{}\n{}", peer.host, peer.port, what.ca_pem);
+    if (const auto found = clients_.find(key); found != clients_.end()) return found->second.get();
+    if (clients_.size() >= hook_clients_max)
+        return base::fail(base::errc::too_large, fmt::format("there are {} webhooks already", hook_clients_max));
+    auto tls = net::tls::context::for_client({.ca_pem = what.ca_pem});
+    if (!tls) return base::fail(std::move(tls.error()));
+    net::client_options options;
+    options.peer = std::move(peer);
+    options.server_name = what.host;
+    options.authority = what.host;
+    options.tls = std::move(*tls);
+    options.body_bytes_max = hook_answer_bytes_max;
+    return clients_.emplace(key, std::make_unique<net::client>(executor_, std::move(options), log_))
+        .first->second.get();
+}
+
+awaitable<hook_answer> hooks::call(hook_call what) {
+    const auto with = client_for(what);
+    if (!with) co_return hook_answer{false, with.error().message};
+    net::request request;
+    request.method = "POST";
+    request.path = fmt::format("{}?timeout={}s", what.path, what.timeout.count());
+    request.headers = {{"content-type", "application/json"}, {"accept", "application/json"}};
+    request.body = std::move(what.review);
+    request.idempotent = true;
+    request.deadline = what.timeout;
+    auto said = co_await (*with)->send(std::move(request));
+    if (!said) co_return hook_answer{false, said.error().message};
+    if (said->status != 200) co_return hook_answer{false, fmt::format("unexpected status {}", said->status)};
+    co_return hook_answer{true, std::move(said->body)};
+}
+
+awaitable<void> hooks::stop() {
+    for (auto& [key, each] : clients_) co_await each->stop();
+    clients_.clear();
+}
+
+struct relay::link {
+    explicit link(tcp::socket from) : near(std::move(from)), far(near.get_executor()) {}
+    tcp::socket near;
+    tcp::socket far;
+    bool frozen = false;
+};
+
+relay::relay(asio::any_io_executor executor) : executor_(executor), acceptor_(executor), tasks_(executor) {}
+
+base::result<> relay::start(const std::string& address, std::uint16_t port, std::uint16_t target) {
+    boost::system::error_code error;
+    const auto where = asio::ip::make_address(address.empty() ? "127.0.0.1" : address, error);
+    const tcp::endpoint at{where, port};
+    if (!error) acceptor_.open(at.protocol(), error);
+    if (!error) acceptor_.set_option(asio::socket_base::reuse_address(true), error);
+    if (!error) acceptor_.bind(at, error);
+    if (!error) acceptor_.listen(asio::socket_base::max_listen_connections, error);
+    if (error) return base::fail(base::errc::connect, "listen on " + address + ": " + error.message());
+    port_ = acceptor_.local_endpoint().port();
+    target_ = target;
+    tasks_.spawn("relay", accept());
+    return {};
+}
+
+awaitable<void> relay::accept() {
+    for (;;) {
+        auto [error, socket] = co_await acceptor_.async_accept(use_tuple);
+        if (error == asio::error::operation_aborted) co_return;
+        if (error) continue;
+        std::erase_if(links_, [](const std::weak_ptr<link>& each) { return each.expired(); });
+        auto made = std::make_shared<link>(std::move(socket));
+        links_.push_back(made);
+        tasks_.spawn("relayed connection", join(std::move(made)));
+    }
+}
+
+awaitable<void> relay::join(std::shared_ptr<link> of) {
+    const tcp::endpoint target{asio::ip::address_v4::loopback(), target_};
+    if (const auto [error] = co_await of->far.async_connect(target, use_tuple); error) co_return;
+    boost::system::error_code ignored;
+    of->near.set_option(tcp::no_delay(true), ignored);
+    of->far.set_option(tcp::no_delay(true), ignored);
+    tasks_.spawn("answers of a connection", pump(of, false));
+    co_await pump(of, true);
+}
+
+awaitable<void> relay::pump(std::shared_ptr<link> of, bool up) {
+    tcp::socket& from = up ? of->near : of->far;
+    tcp::socket& to = up ? of->far : of->near;
+    std::vector<char> buffer(relay_buffer_bytes);
+    for (;;) {
+        const auto [error, n] = co_await from.async_read_some(asio::buffer(buffer), use_tuple);
+        if (error) break;
+        // What is read from a frozen connection is lost: its peer must hear nothing, and not learn that either.
+        if (of->frozen) continue;
+        if (const auto [failed, m] = co_await asio::async_write(to, asio::buffer(buffer.data(), n), use_tuple); failed)
+            break;
+    }
+    // The peer of a frozen connection keeps its end until it lets go by itself.
+    if (of->frozen && !up) co_return;
+    boost::system::error_code ignored;
+    of->near.close(ignored);
+    of->far.close(ignored);
+}
+
+void relay::freeze() {
+    for (const auto& each : links_) {
+        if (const auto held = each.lock()) held->frozen = true;
+    }
+}
+
+awaitable<void> relay::stop() {
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+    tasks_.cancel();
+    co_await tasks_.join();
+}
 
 // A watch's place in the server's list, for as long as it lives.
 struct server::open_watch {
@@ -71,18 +254,6 @@ struct server::open_watch {
     std::list<open_watch*>::iterator place;
 };
 
-namespace {
-
-// With a relay before it, the server itself takes any port.
-net::server_options behind_relay(const server_config& config) {
-    net::server_options out = config.wire;
-    const auto silent = [](const fault_rule& each) { return each.action == fault_action::freeze; };
-    if (std::ranges::any_of(config.faults, silent)) out.port = 0;
-    return out;
-}
-
-}  // namespace
-
 net::server_options api_server_wire() {
     net::server_options out;
     out.limits.peer_streams_max = 128;
@@ -95,7 +266,8 @@ server::server(asio::any_io_executor executor, cluster& of, server_config config
     : cluster_(of),
       executor_(executor),
       closed_(config.closed),
-      told_(std::move(config.told)),
+      spared_agent_(std::move(config.spared_agent)),
+      on_request_(std::move(config.on_request)),
       on_change_(std::move(config.changed)),
       faults_(config.faults, config.fault_seed),
       hooks_(executor, std::move(config.services), log),
@@ -140,7 +312,7 @@ awaitable<void> server::collect_loop() {
 }
 
 awaitable<response> server::work_out(net::incoming in) {
-    const api::seconds_time time = now();
+    const base::seconds_time time = now();
     admission_talk talk{.who = everybody()};
     if (const auto known = cluster_.tokens().find(bearer_of(in)); known != cluster_.tokens().end()) {
         talk.who = known->second;
@@ -164,10 +336,14 @@ void server::reply(net::incoming& in, const answer& whole) {
     in.respond(whole.status, std::move(headers), whole.body);
 }
 
+bool server::is_spared(const net::incoming& in) const {
+    return !spared_agent_.empty() && net::find_header(in.head().headers, "user-agent").starts_with(spared_agent_);
+}
+
 awaitable<void> server::handle(net::incoming in) {
     ++counters_.requests;
     const fault_rule* struck = nullptr;
-    if (!faults_.empty()) {
+    if (!faults_.empty() && !is_spared(in)) {
         const request_name name = name_request(in.head().method, in.head().path);
         const faults::verdict verdict = faults_.judge(name.verb, name.resource);
         struck = verdict.rule;
@@ -196,16 +372,16 @@ awaitable<void> server::serve(net::incoming in, const fault_rule* fault) {
         const failure why = expired("a fault by script: too old resource version");
         said = answer{.status = why.code, .body = to_status(why)};
     }
-    if (const auto* const whole = std::get_if<answer>(&said); told_) {
+    if (const auto* const whole = std::get_if<answer>(&said); on_request_) {
         const request_name name = name_request(in.head().method, in.head().path);
-        told_({.verb = name.verb,
-               .resource = name.resource,
-               .path = in.head().path,
-               .user_agent = net::find_header(in.head().headers, "user-agent"),
-               .status = whole != nullptr ? whole->status : 200,
-               .bytes_in = in.body().size(),
-               .bytes_out = whole != nullptr ? whole->body.size() : 0,
-               .took = std::chrono::steady_clock::now() - begun});
+        on_request_({.verb = name.verb,
+                     .resource = name.resource,
+                     .path = in.head().path,
+                     .user_agent = net::find_header(in.head().headers, "user-agent"),
+                     .status = whole != nullptr ? whole->status : 200,
+                     .bytes_in = in.body().size(),
+                     .bytes_out = whole != nullptr ? whole->body.size() : 0,
+                     .took = std::chrono::steady_clock::now() - begun});
     }
     if (strikes(fault_action::drop)) {
         wire_.drop_connections();
@@ -252,16 +428,6 @@ awaitable<bool> server::drain(net::incoming in, watcher* events, event_faults* t
     co_return !events->over() && !stopping_;
 }
 
-namespace {
-
-// Wakes a watch whose peer has left.
-awaitable<void> notice_end(net::incoming in, std::shared_ptr<bool> open, asio::steady_timer* wake) {
-    co_await in.until_gone();
-    if (*open) wake->cancel();
-}
-
-}  // namespace
-
 awaitable<void> server::stream(net::incoming in, opened_watch what, bool expires) {
     in.begin(200, headers_of(what.content_type));
     if (expires) {
@@ -271,7 +437,7 @@ awaitable<void> server::stream(net::incoming in, opened_watch what, bool expires
         co_return;
     }
     event_faults trouble(faults_, what.wish.of->plural);
-    event_faults* const through = faults_.empty() ? nullptr : &trouble;
+    event_faults* const through = faults_.empty() || is_spared(in) ? nullptr : &trouble;
     watcher events(cluster_, std::move(what.wish));
     open_watch self(*this);
     tasks_.spawn("end of a watch", notice_end(in, self.open, &self.wake));

@@ -1,5 +1,4 @@
-// The embedded API server on a port: HTTP/2 or HTTP/1.1, watches as streams, webhooks called, the garbage collector in
-// between.
+// The embedded API server on a port: requests, webhooks of its cluster, faults.
 #pragma once
 
 #include <chrono>
@@ -7,19 +6,53 @@
 #include <cstdint>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "base/asio.hpp"
 #include "base/log.hpp"
 #include "base/task_group.hpp"
+#include "net/client.hpp"
 #include "net/server.hpp"
+#include "sim/admission.hpp"
 #include "sim/cluster.hpp"
 #include "sim/faults.hpp"
 #include "sim/front.hpp"
-#include "sim/hooks.hpp"
 
 namespace cotrain::sim {
+
+// Carries reviews to webhooks: one HTTP/2 client for each of them, kept open.
+
+inline constexpr std::size_t hook_clients_max = 64;
+inline constexpr std::size_t hook_answer_bytes_max = 4UL * 1024 * 1024;
+
+// Where a Service ends: "namespace/name" to an address.
+using service_table = std::map<std::string, net::tcp::address, std::less<>>;
+
+class hooks {
+   public:
+    hooks(asio::any_io_executor executor, service_table services, base::logger& log);
+    ~hooks();
+
+    // Webhooks have to speak HTTP/2.
+    [[nodiscard]] awaitable<hook_answer> call(hook_call what);
+    [[nodiscard]] awaitable<void> stop();
+    void reach(std::string service, net::tcp::address at) { services_[std::move(service)] = std::move(at); }
+
+   private:
+    // The client, or why there is none.
+    [[nodiscard]] base::result<net::client*> client_for(const hook_call& what);
+
+    asio::any_io_executor executor_;
+    service_table services_;
+    base::logger& log_;
+    std::map<std::string, std::unique_ptr<net::client>> clients_;  // by address and authority
+};
+
+// The embedded API server on a port: HTTP/2 or HTTP/1.1, watches as streams, webhooks called, the garbage collector in
+// between.
 
 class relay;
 
@@ -57,12 +90,14 @@ struct server_config {
     bool closed = false;  // only those whose token the cluster knows; else everybody may do everything
     service_table services{};
     std::vector<fault_rule> faults{};
+    // Requests of user agents that begin so meet no fault and are not counted by the rules; empty: all are.
+    std::string spared_agent{};
     std::uint64_t fault_seed = 1;
-    std::function<void(const request_note&)> told{};
+    std::function<void(const request_note&)> on_request{};
     std::function<void()> changed{};  // an object has changed
 };
 
-// The cluster must outlive the server. Changes made to it from outside are told with changed().
+// The cluster must outlive the server. changed() announces changes made to it from outside.
 class server {
    public:
     server(asio::any_io_executor executor, cluster& of, server_config config, base::logger& log);
@@ -81,6 +116,7 @@ class server {
 
    private:
     struct open_watch;
+    [[nodiscard]] bool is_spared(const net::incoming& in) const;
     [[nodiscard]] awaitable<void> handle(net::incoming in);
     [[nodiscard]] awaitable<void> serve(net::incoming in, const fault_rule* fault);
     // Asks the cluster, and webhooks as often as it takes.
@@ -94,7 +130,8 @@ class server {
     cluster& cluster_;
     asio::any_io_executor executor_;
     bool closed_;
-    std::function<void(const request_note&)> told_;
+    std::string spared_agent_;
+    std::function<void(const request_note&)> on_request_;
     std::function<void()> on_change_;
     faults faults_;
     hooks hooks_;

@@ -8,12 +8,12 @@
 #include <iterator>
 #include <utility>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
 
-namespace schema = api::schema;
+namespace schema = crd;
 using schema::fault;
 using schema::value_type;
 using schema::violation;
@@ -21,34 +21,34 @@ using schema::violation;
 constexpr std::size_t label_value_characters_max = 63;
 constexpr std::size_t annotations_bytes_max = 256UL * 1024;
 
-bool is_hollow_value(api::ref value, value_type type) {
+bool is_hollow_value(doc::ref value, value_type type) {
     if (value.is_null()) return true;
     if (value.is_container()) return value.empty();
     return value.is_string() && type == value_type::string && value.text().empty();
 }
 
 // As Go writes typed objects: what is empty and not required is left out.
-api::ref tidy(api::arena& memory, const schema::node* type, api::ref value) {
+doc::ref tidy(doc::arena& memory, const schema::node* type, doc::ref value) {
     if (type == nullptr || !value.is_container()) return value;
     if (value.is_array()) {
-        api::editor out = api::editor::array(memory);
-        for (const api::ref item : value.items()) out.append(tidy(memory, type->items.get(), item));
+        doc::editor out = doc::editor::array(memory);
+        for (const doc::ref item : value.items()) out.append(tidy(memory, type->items.get(), item));
         return out;
     }
-    api::editor out = api::editor::object(memory);
-    for (const api::member& m : value.members()) {
+    doc::editor out = doc::editor::object(memory);
+    for (const doc::member& m : value.members()) {
         const schema::property* const known = type->find(m.key());
         if (known == nullptr) {
             // A member of a map, or one that the type has not.
             if (type->values != nullptr) {
                 out.set(m.key(),
-                        m.value.is_null() ? api::ref::make_string("") : tidy(memory, type->values.get(), m.value));
+                        m.value.is_null() ? doc::ref::make_string("") : tidy(memory, type->values.get(), m.value));
             } else if (type->keeps_unknown) {
                 out.set(m.key(), m.value);
             }
             continue;
         }
-        const api::ref inside = known->value->keeps_unknown ? m.value : tidy(memory, known->value.get(), m.value);
+        const doc::ref inside = known->value->keeps_unknown ? m.value : tidy(memory, known->value.get(), m.value);
         if (known->required || !is_hollow_value(inside, known->value->type)) out.set(m.key(), inside);
     }
     return out;
@@ -80,7 +80,7 @@ bool is_label_key(std::string_view key) {
     return is_name(key.substr(0, slash), true) && is_label_word(key.substr(slash + 1));
 }
 
-void judge_finalizers(const kind& of, api::ref finalizers, std::vector<violation>& out) {
+void judge_finalizers(const kind& of, doc::ref finalizers, std::vector<violation>& out) {
     static constexpr std::array plain{"kubernetes", "orphan", "foregroundDeletion"};
     for (std::size_t i = 0; i < finalizers.size(); ++i) {
         const std::string_view name = finalizers.at(i).as_string();
@@ -91,7 +91,7 @@ void judge_finalizers(const kind& of, api::ref finalizers, std::vector<violation
     }
 }
 
-void judge_metadata(const kind& of, api::ref metadata, std::vector<violation>& out) {
+void judge_metadata(const kind& of, doc::ref metadata, std::vector<violation>& out) {
     const std::string_view name = metadata.get("name").as_string();
     require(
         out, is_name(name, of.name != "Namespace"), "metadata.name",
@@ -99,7 +99,7 @@ void judge_metadata(const kind& of, api::ref metadata, std::vector<violation>& o
                     "'.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for "
                     "validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')",
                     name));
-    for (const api::member& m : metadata.get("labels").members()) {
+    for (const doc::member& m : metadata.get("labels").members()) {
         require(out, is_label_key(m.key()), "metadata.labels", fmt::format("\"{}\": is no qualified name", m.key()));
         const std::string_view value = m.value.as_string();
         require(
@@ -109,7 +109,7 @@ void judge_metadata(const kind& of, api::ref metadata, std::vector<violation>& o
                         value));
     }
     std::size_t bytes = 0;
-    for (const api::member& m : metadata.get("annotations").members()) {
+    for (const doc::member& m : metadata.get("annotations").members()) {
         bytes += m.key().size() + m.value.text().size();
         std::string key{m.key()};
         std::ranges::transform(key, key.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c - 'A' + 'a') : c; });
@@ -120,7 +120,7 @@ void judge_metadata(const kind& of, api::ref metadata, std::vector<violation>& o
                        fmt::format("may not be more than {} bytes", annotations_bytes_max)});
     judge_finalizers(of, metadata.get("finalizers"), out);
     int controllers = 0;
-    for (const api::ref owner : metadata.get("ownerReferences").items()) {
+    for (const doc::ref owner : metadata.get("ownerReferences").items()) {
         controllers += owner.get("controller").as_bool(false) ? 1 : 0;
         for (const char* member : {"apiVersion", "kind", "name", "uid"}) {
             require(out, !owner.get(member).as_string().empty(), fmt::format("metadata.ownerReferences.{}", member),
@@ -130,9 +130,9 @@ void judge_metadata(const kind& of, api::ref metadata, std::vector<violation>& o
     require(out, controllers < 2, "metadata.ownerReferences", "Only one reference can have Controller set to true");
 }
 
-void find_nulls(const schema::node* type, api::ref value, const std::string& at, std::vector<violation>& out) {
+void find_nulls(const schema::node* type, doc::ref value, const std::string& at, std::vector<violation>& out) {
     if (type == nullptr) return;
-    for (const api::member& m : value.members()) {
+    for (const doc::member& m : value.members()) {
         const schema::property* const known = type->find(m.key());
         const schema::node* const below = known != nullptr ? known->value.get() : type->values.get();
         if (below == nullptr || (at.empty() && m.key() == "metadata")) continue;
@@ -151,19 +151,19 @@ void find_nulls(const schema::node* type, api::ref value, const std::string& at,
 
 }  // namespace
 
-std::vector<violation> stray_nulls(const kind& of, api::ref object) {
+std::vector<violation> stray_nulls(const kind& of, doc::ref object) {
     std::vector<violation> out;
     if (of.custom) find_nulls(of.body.get(), object, {}, out);
     return out;
 }
 
-outcome<decoded> decode(api::arena& memory, const kind& of, api::ref document) {
+outcome<decoded> decode(doc::arena& memory, const kind& of, doc::ref document) {
     if (!document.is_object()) return std::unexpected(bad_request("the body is no object"));
-    const api::ref metadata = document.get("metadata");
+    const doc::ref metadata = document.get("metadata");
     if (!metadata.is_unset() && !metadata.is_object()) return std::unexpected(bad_request("metadata is no object"));
-    if (const api::ref k = document.get("kind"); k && k.as_string() != of.name)
+    if (const doc::ref k = document.get("kind"); k && k.as_string() != of.name)
         return std::unexpected(bad_request(fmt::format("invalid kind \"{}\", expected {}", k.text(), of.name)));
-    if (const api::ref v = document.get("apiVersion"); v && v.as_string() != of.api_version())
+    if (const doc::ref v = document.get("apiVersion"); v && v.as_string() != of.api_version())
         return std::unexpected(
             bad_request(fmt::format("invalid apiVersion \"{}\", expected {}", v.text(), of.api_version())));
     // Typed metadata could not even be read with other types in it.
@@ -173,20 +173,20 @@ outcome<decoded> decode(api::arena& memory, const kind& of, api::ref document) {
         return std::unexpected(bad_request("metadata" + fit.error()));
 
     const schema::shaped shaped = schema::shape(memory, *of.body, document);
-    decoded out{api::editor::object(memory), shaped.unknown_fields};
+    decoded out{doc::editor::object(memory), shaped.unknown_fields};
     out.object.set("apiVersion", of.api_version()).set("kind", of.name);
     out.object.set("metadata",
-                   api::editor::of(memory, tidy(memory, object_meta().get(),
-                                                metadata.is_object() ? metadata : api::ref::empty_object())));
-    const api::ref body = of.custom ? shaped.document : tidy(memory, of.body.get(), shaped.document);
-    for (const api::member& m : body.members()) {
+                   doc::editor::of(memory, tidy(memory, object_meta().get(),
+                                                metadata.is_object() ? metadata : doc::ref::empty_object())));
+    const doc::ref body = of.custom ? shaped.document : tidy(memory, of.body.get(), shaped.document);
+    for (const doc::member& m : body.members()) {
         if (m.key() != "apiVersion" && m.key() != "kind" && m.key() != "metadata") out.object.set(m.key(), m.value);
     }
     if (of.fill != nullptr) of.fill(memory, out.object);
     return out;
 }
 
-std::vector<violation> judge(const kind& of, api::ref object, api::ref live) {
+std::vector<violation> judge(const kind& of, doc::ref object, doc::ref live) {
     std::vector<violation> out;
     judge_metadata(of, object.get("metadata"), out);
     std::vector<violation> body = schema::check(*of.body, object, live);
@@ -200,18 +200,18 @@ std::vector<violation> judge(const kind& of, api::ref object, api::ref live) {
     return out;
 }
 
-record make_record(api::ref object) {
-    const api::ref metadata = object.get("metadata");
+record make_record(doc::ref object) {
+    const doc::ref metadata = object.get("metadata");
     record out;
     out.ns = metadata.get("namespace").as_string();
     out.name = metadata.get("name").as_string();
     out.uid = metadata.get("uid").as_string();
     out.deleting = metadata.contains("deletionTimestamp");
-    for (const api::member& m : metadata.get("labels").members()) out.labels.emplace_back(m.key(), m.value.as_string());
-    for (const api::ref owner : metadata.get("ownerReferences").items()) {
+    for (const doc::member& m : metadata.get("labels").members()) out.labels.emplace_back(m.key(), m.value.as_string());
+    for (const doc::ref owner : metadata.get("ownerReferences").items()) {
         out.owners.emplace_back(owner.get("uid").as_string(), owner.get("blockOwnerDeletion").as_bool(false));
     }
-    api::append_json(out.json, object);
+    doc::append_json(out.json, object);
     return out;
 }
 

@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 #include "sim/cluster.hpp"
 
 namespace cotrain::sim {
 namespace {
 
 // ".status.conditions[?(@.type==\"Complete\")].status", ".status.conditions[-1:].type", ".metadata.labels.a\.b"
-api::ref look_up(api::ref at, std::string_view path) {
+doc::ref look_up(doc::ref at, std::string_view path) {
     while (!path.empty() && at) {
         if (path.front() == '[') {
             const std::size_t end = path.find(']');
@@ -23,7 +23,7 @@ api::ref look_up(api::ref at, std::string_view path) {
             const std::string_view inside = path.substr(1, end - 1);
             path.remove_prefix(end + 1);
             if (inside == "-1:" || inside == "-1") {
-                at = at.empty() ? api::ref{} : at.at(at.size() - 1);
+                at = at.empty() ? doc::ref{} : at.at(at.size() - 1);
             } else if (inside.starts_with("?(@.")) {
                 const std::size_t sign = inside.find("==");
                 const std::size_t from = inside.find_first_of("\"'", sign);
@@ -49,8 +49,8 @@ api::ref look_up(api::ref at, std::string_view path) {
     return at;
 }
 
-std::string age(api::ref time, api::seconds_time now) {
-    const auto then = api::parse_time_seconds(time.as_string());
+std::string age(doc::ref time, base::seconds_time now) {
+    const auto then = base::parse_time_seconds(time.as_string());
     return then ? short_duration(now - *then) : "<unknown>";
 }
 
@@ -61,14 +61,14 @@ bool shows_age(const kind& of) {
     return true;
 }
 
-void append_column(api::editor list, std::string_view name, std::string_view type, std::string_view format,
+void append_column(doc::editor list, std::string_view name, std::string_view type, std::string_view format,
                    std::string_view description, int priority) {
-    api::editor out = list.append_object();
+    doc::editor out = list.append_object();
     out.set("name", name).set("type", type).set("format", format).set("description", description);
     out.set("priority", priority);
 }
 
-void append_columns(api::editor list, const kind& of) {
+void append_columns(doc::editor list, const kind& of) {
     append_column(list, "Name", "string", "name", "Name must be unique within a namespace.", 0);
     for (const column& each : of.columns) {
         append_column(list, each.name, each.type, "", each.description, each.priority);
@@ -76,18 +76,18 @@ void append_columns(api::editor list, const kind& of) {
     if (shows_age(of)) append_column(list, "Age", "string", "", "Time since the object was created.", 0);
 }
 
-void append_cell(api::editor cells, const column& of, api::ref object, api::seconds_time now) {
-    const api::ref value = look_up(object, of.path);
+void append_cell(doc::editor cells, const column& of, doc::ref object, base::seconds_time now) {
+    const doc::ref value = look_up(object, of.path);
     if (of.text != nullptr) {
         const std::string text = of.text(object, now);
-        cells.append(of.type == "integer" ? api::value(api::ref::make_number(cells.memory().copy(text)))
-                                          : api::value(text));
+        cells.append(of.type == "integer" ? doc::value(doc::ref::make_number(cells.memory().copy(text)))
+                                          : doc::value(text));
     } else if (of.type == "date") {
         cells.append(age(value, now));
     } else if (value.is_unset()) {
-        cells.append(api::ref::make_null());
+        cells.append(doc::ref::make_null());
     } else if (of.type == "string" && !value.is_string()) {
-        cells.append(api::to_json(value));
+        cells.append(doc::to_json(value));
     } else {
         cells.append(value);
     }
@@ -114,48 +114,48 @@ std::string short_duration(std::chrono::seconds passed) {
     return fmt::format("{}y", days / 365);
 }
 
-api::ref open_as(api::arena& memory, const kind& of, const record& object) {
-    const api::ref stored = open(memory, object);
+doc::ref open_as(doc::arena& memory, const kind& of, const record& object) {
+    const doc::ref stored = open(memory, object);
     return of.of_other ? of.of_other->show(memory, stored) : stored;
 }
 
 std::string only_metadata(const record& object) {
-    api::arena memory;
-    api::editor out = api::editor::object(memory);
+    doc::arena memory;
+    doc::editor out = doc::editor::object(memory);
     out.set("kind", "PartialObjectMetadata").set("apiVersion", "meta.k8s.io/v1");
     out.set("metadata", open(memory, object).get("metadata"));
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
 std::string make_table(const kind& of, std::span<const record_ptr> rows, row_object with, const list_facts& facts,
-                       api::seconds_time now, bool columns) {
-    api::arena memory;
-    api::editor out = api::editor::object(memory);
+                       base::seconds_time now, bool columns) {
+    doc::arena memory;
+    doc::editor out = doc::editor::object(memory);
     out.set("kind", "Table").set("apiVersion", "meta.k8s.io/v1");
-    api::editor metadata = out.ensure_object("metadata");
+    doc::editor metadata = out.ensure_object("metadata");
     metadata.set("resourceVersion", facts.resource_version);
     if (!facts.continue_token.empty()) {
         metadata.set("continue", facts.continue_token);
         if (facts.remaining > 0) metadata.set("remainingItemCount", facts.remaining);
     }
-    api::editor heads = out.ensure_array("columnDefinitions");
+    doc::editor heads = out.ensure_array("columnDefinitions");
     if (columns) append_columns(heads, of);
-    api::editor list = out.ensure_array("rows");
+    doc::editor list = out.ensure_array("rows");
     for (const record_ptr& each : rows) {
-        const api::ref object = open_as(memory, of, *each);
-        api::editor row = list.append_object();
-        api::editor cells = row.ensure_array("cells");
+        const doc::ref object = open_as(memory, of, *each);
+        doc::editor row = list.append_object();
+        doc::editor cells = row.ensure_array("cells");
         cells.append(object.get({"metadata", "name"}));
         for (const column& c : of.columns) append_cell(cells, c, object, now);
         if (shows_age(of)) cells.append(age(object.get({"metadata", "creationTimestamp"}), now));
         if (with == row_object::whole) row.set("object", object);
         if (with == row_object::metadata) {
-            api::editor part = row.ensure_object("object");
+            doc::editor part = row.ensure_object("object");
             part.set("kind", "PartialObjectMetadata").set("apiVersion", "meta.k8s.io/v1");
             part.set("metadata", object.get("metadata"));
         }
     }
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
 }  // namespace cotrain::sim

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/time.hpp"
+#include "base/time.hpp"
 #include "sim/store.hpp"
 
 namespace cotrain::sim {
@@ -20,9 +20,9 @@ struct list_facts {
 };
 
 [[nodiscard]] std::string make_table(const kind& of, std::span<const record_ptr> rows, row_object with,
-                                     const list_facts& facts, api::seconds_time now, bool columns = true);
+                                     const list_facts& facts, base::seconds_time now, bool columns = true);
 // The object of a record, in the form of that kind.
-[[nodiscard]] api::ref open_as(api::arena& memory, const kind& of, const record& object);
+[[nodiscard]] doc::ref open_as(doc::arena& memory, const kind& of, const record& object);
 // An object's metadata alone (PartialObjectMetadata).
 [[nodiscard]] std::string only_metadata(const record& object);
 

@@ -6,14 +6,14 @@
 #include <functional>
 #include <string>
 
-#include "api/json.hpp"
-#include "sim/base64.hpp"
+#include "base/encoding.hpp"
+#include "doc/json.hpp"
 #include "sim/front.hpp"
 
 namespace cotrain::sim {
 namespace {
 
-constexpr api::seconds_time now{std::chrono::seconds{1'767'312'000}};
+constexpr base::seconds_time now{std::chrono::seconds{1'767'312'000}};
 
 // UID stands for that of the review.
 std::string respond(std::string_view members) {
@@ -22,13 +22,13 @@ std::string respond(std::string_view members) {
 }
 std::string allow(std::string_view more = {}) { return respond(R"("allowed":true)" + std::string(more)); }
 std::string patch(std::string_view operations) {
-    return allow(R"(,"patchType":"JSONPatch","patch":")" + encode_base64(operations) + "\"");
+    return allow(R"(,"patchType":"JSONPatch","patch":")" + base::encode_base64(operations) + "\"");
 }
 
 struct scene {
     cluster all{1};
-    api::arena memory;
-    std::vector<api::ref> reviews;
+    doc::arena memory;
+    std::vector<doc::ref> reviews;
     std::function<hook_answer(const hook_call&)> hook = [](const hook_call&) { return hook_answer{true, allow()}; };
 
     scene() { (void)send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"ns","labels":{"team":"a"}}})"); }
@@ -39,7 +39,7 @@ struct scene {
         for (int round = 0; round < 10; ++round) {
             const response said = ask(all, {method, target, {}, type, "test/1", body}, now, &talk);
             if (const auto* const call = std::get_if<hook_call>(&said)) {
-                reviews.push_back(*api::parse_json_copy(memory, call->review));
+                reviews.push_back(*doc::parse_json_copy(memory, call->review));
                 hook_answer said_by_hook = hook(*call);
                 if (const std::size_t at = said_by_hook.text.find("UID"); at != std::string::npos)
                     said_by_hook.text.replace(at, 3, reviews.back().get({"request", "uid"}).as_string());
@@ -63,7 +63,7 @@ struct scene {
     answer make(std::string_view body = R"({"metadata":{"name":"a"},"data":{"k":"v"}})") {
         return send("POST", "/api/v1/namespaces/ns/configmaps", body);
     }
-    api::ref read(const answer& of) { return *api::parse_json_copy(memory, of.body); }
+    doc::ref read(const answer& of) { return *doc::parse_json_copy(memory, of.body); }
 };
 
 constexpr std::string_view mutating = "mutatingwebhookconfigurations";
@@ -85,7 +85,7 @@ TEST(admission, tells_a_webhook_all_about_a_request) {
     EXPECT_EQ(path, "/x");
     EXPECT_EQ(ca, "abc");
     ASSERT_EQ(s.reviews.size(), 1U);
-    const api::ref request = s.reviews[0].get("request");
+    const doc::ref request = s.reviews[0].get("request");
     EXPECT_EQ(request.get("operation").as_string(), "CREATE");
     EXPECT_EQ(request.get({"resource", "resource"}).as_string(), "configmaps");
     EXPECT_EQ(request.get({"userInfo", "username"}).as_string(), "me");
@@ -153,7 +153,7 @@ TEST(admission, takes_only_answers_to_its_own_question) {
         std::string text;
         const char* why;
     };
-    const std::string add = encode_base64(R"([{"op":"add","path":"/data/more","value":"x"}])");
+    const std::string add = base::encode_base64(R"([{"op":"add","path":"/data/more","value":"x"}])");
     for (const wrong_answer& each : {
              wrong_answer{R"({"response":{"uid":"UID","allowed":true}})", "expected webhook response of admission"},
              wrong_answer{R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})", "no AdmissionReview"},

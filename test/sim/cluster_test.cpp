@@ -5,22 +5,22 @@
 
 #include <string>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
 
 struct scene {
     cluster all{1};
-    api::arena memory;
+    doc::arena memory;
 
     scene() { (void)create("namespaces", "", R"({"metadata":{"name":"ns"}})"); }
 
     [[nodiscard]] const kind* of(std::string_view plural) { return all.types().find("", "v1", plural); }
-    static api::seconds_time now(int later = 0) {
-        return api::seconds_time{std::chrono::seconds{1'767'312'000 + later}};
+    static base::seconds_time now(int later = 0) {
+        return base::seconds_time{std::chrono::seconds{1'767'312'000 + later}};
     }
-    api::ref read(std::string_view text) { return *api::parse_json_copy(memory, text); }
+    doc::ref read(std::string_view text) { return *doc::parse_json_copy(memory, text); }
 
     outcome<written> create(std::string_view plural, std::string ns, std::string_view text) {
         return all.create({of(plural), std::move(ns)}, read(text), {.manager = "maker"}, now());
@@ -32,11 +32,11 @@ struct scene {
         return all.patch({of("configmaps"), "ns", std::move(name)}, patch_type::apply, read(text),
                          {.manager = std::move(manager), .force = force}, now(later));
     }
-    api::ref get(std::string_view plural, std::string ns, std::string name) {
+    doc::ref get(std::string_view plural, std::string ns, std::string name) {
         const auto found = all.get({of(plural), std::move(ns), std::move(name)});
-        return found ? read((*found)->json) : api::ref{};
+        return found ? read((*found)->json) : doc::ref{};
     }
-    std::string data(std::string name) { return api::to_json(get("configmaps", "ns", std::move(name)).get("data")); }
+    std::string data(std::string name) { return doc::to_json(get("configmaps", "ns", std::move(name)).get("data")); }
     void collect() {
         while (all.collect(now())) {
         }
@@ -52,7 +52,7 @@ TEST(cluster, gives_new_objects_what_the_server_gives) {
     scene s;
     const auto made = s.create("secrets", "ns", R"({"metadata":{"name":"a"},"stringData":{"k":"v"}})");
     ASSERT_TRUE(made.has_value()) << made.error().message;
-    const api::ref object = s.read(made->json);
+    const doc::ref object = s.read(made->json);
     EXPECT_EQ(object.get("type").as_string(), "Opaque");
     EXPECT_EQ(object.get({"data", "k"}).as_string(), "dg==");
     EXPECT_FALSE(object.contains("stringData"));

@@ -3,21 +3,21 @@
 
 #include <gtest/gtest.h>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
 
 field_set read(std::string_view text) {
-    api::arena memory;
-    const auto document = api::parse_json(memory, text);
+    doc::arena memory;
+    const auto document = doc::parse_json(memory, text);
     EXPECT_TRUE(document.has_value()) << text;
     return read_fields(*document);
 }
 
 std::string written(const field_set& set) {
-    api::arena memory;
-    return api::to_json(write_fields(memory, set));
+    doc::arena memory;
+    return doc::to_json(write_fields(memory, set));
 }
 
 TEST(field_set, survives_the_wire) {

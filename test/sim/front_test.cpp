@@ -5,16 +5,16 @@
 
 #include <string>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
 
-constexpr api::seconds_time now{std::chrono::seconds{1'767'312'000}};
+constexpr base::seconds_time now{std::chrono::seconds{1'767'312'000}};
 
 struct scene {
     cluster all{1};
-    api::arena memory;
+    doc::arena memory;
 
     scene() { (void)send("POST", "/api/v1/namespaces", R"({"metadata":{"name":"ns"}})"); }
 
@@ -25,10 +25,10 @@ struct scene {
         EXPECT_NE(whole, nullptr) << target;
         return whole == nullptr ? answer{} : *whole;
     }
-    api::ref get(std::string_view target, std::string_view accept = {}) {
+    doc::ref get(std::string_view target, std::string_view accept = {}) {
         const answer said = send("GET", target, {}, accept);
         EXPECT_EQ(said.status, 200) << said.body;
-        return *api::parse_json_copy(memory, said.body);
+        return *doc::parse_json_copy(memory, said.body);
     }
     void make(std::string_view name, std::string_view label = "x") {
         const std::string text =
@@ -45,9 +45,9 @@ struct scene {
     std::string next(watcher& from) {
         const auto line = from.next(now);
         if (!line) return {};
-        const api::ref event = *api::parse_json_copy(memory, *line);
+        const doc::ref event = *doc::parse_json_copy(memory, *line);
         std::string out{event.get("type").as_string()};
-        if (const api::ref name = event.get({"object", "metadata", "name"})) out += " " + std::string{name.as_string()};
+        if (const doc::ref name = event.get({"object", "metadata", "name"})) out += " " + std::string{name.as_string()};
         return out;
     }
 };
@@ -99,14 +99,14 @@ TEST(front, selects_by_labels_and_names) {
 TEST(front, reads_all_pages_at_one_version) {
     scene s;
     for (const char* name : {"a", "b", "c"}) s.make(name);
-    const api::ref first = s.get("/api/v1/configmaps?limit=2");
+    const doc::ref first = s.get("/api/v1/configmaps?limit=2");
     EXPECT_EQ(first.get("items").size(), 2U);
     EXPECT_EQ(first.get({"metadata", "remainingItemCount"}).as_int(0), 1);
     // What happens between two pages is not seen by the second.
     s.make("d");
     EXPECT_EQ(s.send("DELETE", "/api/v1/namespaces/ns/configmaps/c").status, 200);
     const std::string token{first.get({"metadata", "continue"}).as_string()};
-    const api::ref second = s.get("/api/v1/configmaps?limit=2&continue=" + token);
+    const doc::ref second = s.get("/api/v1/configmaps?limit=2&continue=" + token);
     ASSERT_EQ(second.get("items").size(), 1U);
     EXPECT_EQ(second.get("items").at(0).get({"metadata", "name"}).as_string(), "c");
     EXPECT_TRUE(equal(first.get({"metadata", "resourceVersion"}), second.get({"metadata", "resourceVersion"})));
@@ -152,18 +152,18 @@ TEST(front, streams_initial_events_and_says_when_they_end) {
 TEST(front, shows_tables_and_metadata) {
     scene s;
     s.make("a");
-    const api::ref table = s.get("/api/v1/configmaps", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
+    const doc::ref table = s.get("/api/v1/configmaps", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json");
     EXPECT_EQ(table.get("kind").as_string(), "Table");
     EXPECT_EQ(table.get("rows").at(0).get("cells").at(0).as_string(), "a");
     EXPECT_EQ(table.get("rows").at(0).get("cells").at(1).as_int(), 0) << "keys";
     EXPECT_EQ(table.get("rows").at(0).get("cells").at(2).as_string(), "0s");
     EXPECT_EQ(table.get("rows").at(0).get({"object", "kind"}).as_string(), "PartialObjectMetadata");
-    const api::ref list =
+    const doc::ref list =
         s.get("/api/v1/configmaps", "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1");
     EXPECT_EQ(list.get("items").at(0).get({"metadata", "name"}).as_string(), "a");
     EXPECT_FALSE(list.get("items").at(0).contains("data"));
     s.make("b");
-    const api::ref page =
+    const doc::ref page =
         s.get("/api/v1/namespaces/ns/configmaps?limit=1", "application/json;as=Table;v=v1;g=meta.k8s.io");
     EXPECT_TRUE(page.get("metadata").contains("continue"));
     EXPECT_FALSE(page.get("metadata").contains("remainingItemCount")) << "not counted is not none";
@@ -189,7 +189,7 @@ TEST(front, shows_events_in_the_form_that_kubectl_reads) {
                      "regarding":{"kind":"TrainJob","name":"a","namespace":"ns","uid":"u"}})")
                   .status,
               201);
-    const api::ref event = s.get("/api/v1/namespaces/ns/events/e");
+    const doc::ref event = s.get("/api/v1/namespaces/ns/events/e");
     EXPECT_EQ(event.get("apiVersion").as_string(), "v1");
     EXPECT_EQ(event.get("message").as_string(), "it is there");
     EXPECT_EQ(event.get({"involvedObject", "name"}).as_string(), "a");
@@ -210,7 +210,7 @@ TEST(front, answers_reviews) {
     const auto ask_about = [&](std::string_view path, std::string_view spec) {
         const answer said = s.send("POST", path, R"({"spec":)" + std::string(spec) + "}");
         EXPECT_EQ(said.status, 201) << said.body;
-        return api::parse_json_copy(s.memory, said.body)->get("status");
+        return doc::parse_json_copy(s.memory, said.body)->get("status");
     };
     const std::string_view tokens = "/apis/authentication.k8s.io/v1/tokenreviews";
     EXPECT_EQ(ask_about(tokens, R"({"token":"secret"})").get({"user", "username"}).as_string(), "somebody");
@@ -239,8 +239,8 @@ TEST(front, defines_kinds_at_run_time) {
                      R"({"apiVersion":"example.com/v1","kind":"Thing","metadata":{"name":"b"},"spec":{"size":4}})")
                   .status,
               422);
-    const api::ref schemas = s.get("/openapi/v3/apis/example.com/v1").get({"components", "schemas"});
-    const api::ref told = schemas.get("example.com.v1.Thing").get("properties");
+    const doc::ref schemas = s.get("/openapi/v3/apis/example.com/v1").get({"components", "schemas"});
+    const doc::ref told = schemas.get("example.com.v1.Thing").get("properties");
     EXPECT_EQ(told.get({"spec", "properties", "size", "description"}).as_string(), "How big.") << "for kubectl explain";
     EXPECT_TRUE(told.get({"metadata", "properties", "name"}));
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 #include "sim/kind.hpp"
 
 namespace cotrain::sim {
@@ -15,9 +15,9 @@ struct patch_case {
     const char* result;  // null: refused
 };
 
-std::string sorted(api::ref document) {
+std::string sorted(doc::ref document) {
     std::string out;
-    api::append_sorted_json(out, document);
+    doc::append_sorted_json(out, document);
     return out;
 }
 
@@ -29,9 +29,9 @@ TEST(patch, merges_as_rfc_7386_says) {
              patch_case{R"({"a":{"b":"c"}})", R"({"a":{"b":"d","c":null}})", R"({"a":{"b":"d"}})"},
              patch_case{R"({})", R"({"a":{"bb":{"ccc":null}}})", R"({"a":{"bb":{}}})"},
          }) {
-        api::arena memory;
+        doc::arena memory;
         EXPECT_EQ(
-            sorted(merge_patch(memory, *api::parse_json(memory, each.document), *api::parse_json(memory, each.patch))),
+            sorted(merge_patch(memory, *doc::parse_json(memory, each.document), *doc::parse_json(memory, each.patch))),
             each.result);
     }
 }
@@ -58,9 +58,9 @@ TEST(patch, performs_the_operations_of_rfc_6902) {
              patch_case{R"({"a":1})", R"({"op":"remove","path":"/a"})", nullptr},
              patch_case{R"({"a":1})", R"([{"op":"remove","path":"a"}])", nullptr},
          }) {
-        api::arena memory;
+        doc::arena memory;
         const auto result =
-            json_patch(memory, *api::parse_json(memory, each.document), *api::parse_json(memory, each.patch));
+            json_patch(memory, *doc::parse_json(memory, each.document), *doc::parse_json(memory, each.patch));
         ASSERT_EQ(result.has_value(), each.result != nullptr) << each.patch;
         if (result) {
             EXPECT_EQ(sorted(*result), each.result) << each.patch;
@@ -74,9 +74,9 @@ TEST(patch, copies_of_copies_have_a_bound) {
         operations += operations.size() > 1 ? "," : "";
         operations += R"({"op":"copy","from":"/a","path":"/a/-"})";
     }
-    api::arena memory;
-    const api::ref document = *api::parse_json(memory, R"({"a":["some text"]})");
-    const auto result = json_patch(memory, document, *api::parse_json_copy(memory, operations + "]"));
+    doc::arena memory;
+    const doc::ref document = *doc::parse_json(memory, R"({"a":["some text"]})");
+    const auto result = json_patch(memory, document, *doc::parse_json_copy(memory, operations + "]"));
     ASSERT_FALSE(result);
     EXPECT_TRUE(result.error().too_large);
     EXPECT_LT(memory.bytes_used(), 64UL * 1024 * 1024);
@@ -87,7 +87,7 @@ TEST(patch, merges_lists_by_the_schemas_keys) {
     const kind* const map = types.find("", "v1", "configmaps");
     for (const patch_case& each : {
              patch_case{R"({"metadata":{"finalizers":["a"]}})", R"({"metadata":{"finalizers":["b","a"]}})",
-                        R"({"metadata":{"finalizers":["a","b"]}})"},
+                        R"({"metadata":{"finalizers":["b","a"]}})"},
              patch_case{R"({"metadata":{"finalizers":["a","b"]}})",
                         R"({"metadata":{"$deleteFromPrimitiveList/finalizers":["a"]}})",
                         R"({"metadata":{"finalizers":["b"]}})"},
@@ -100,9 +100,9 @@ TEST(patch, merges_lists_by_the_schemas_keys) {
                         R"({"data":{"a":"1","c":"3"}})"},
              patch_case{R"({"data":{"a":"1"}})", R"({"data":{"$patch":"explode"}})", nullptr},
          }) {
-        api::arena memory;
-        const auto result = strategic_patch(memory, map->merged.get(), *api::parse_json(memory, each.document),
-                                            *api::parse_json(memory, each.patch));
+        doc::arena memory;
+        const auto result = strategic_patch(memory, map->merged.get(), *doc::parse_json(memory, each.document),
+                                            *doc::parse_json(memory, each.patch));
         ASSERT_EQ(result.has_value(), each.result != nullptr) << each.patch;
         if (result) {
             EXPECT_EQ(sorted(*result), each.result) << each.patch;

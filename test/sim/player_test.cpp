@@ -5,13 +5,13 @@
 
 #include <string>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
 
 using namespace std::chrono_literals;
-constexpr api::seconds_time wall{std::chrono::seconds{1'767'312'000}};
+constexpr base::seconds_time wall{std::chrono::seconds{1'767'312'000}};
 
 cluster make_cluster() {
     cluster out{1};
@@ -32,9 +32,9 @@ struct scene {
     }
     void make(std::string_view group, std::string_view version, std::string_view plural, std::string ns,
               std::string_view text) {
-        api::arena memory;
+        doc::arena memory;
         const auto done =
-            all.create({of(group, version, plural), std::move(ns)}, *api::parse_json(memory, text), {}, wall);
+            all.create({of(group, version, plural), std::move(ns)}, *doc::parse_json(memory, text), {}, wall);
         ASSERT_TRUE(done) << done.error().message;
     }
     void make_set(std::string_view spec, std::string_view annotations = "{}") {
@@ -63,16 +63,16 @@ struct scene {
         return out;
     }
     std::string status(std::string_view path) {
-        api::arena memory;
+        doc::arena memory;
         const record_ptr state = all.objects().find(*of("jobset.x-k8s.io", "v1alpha2", "jobsets"), "ns", "js");
-        return api::to_json(open(memory, *state).get({"status", path}));
+        return doc::to_json(open(memory, *state).get({"status", path}));
     }
     std::string condition() {
-        api::arena memory;
+        doc::arena memory;
         const record_ptr state = all.objects().find(*of("jobset.x-k8s.io", "v1alpha2", "jobsets"), "ns", "js");
-        const api::ref last = open(memory, *state).get({"status", "conditions"});
+        const doc::ref last = open(memory, *state).get({"status", "conditions"});
         if (last.empty()) return {};
-        const api::ref one = last.at(last.size() - 1);
+        const doc::ref one = last.at(last.size() - 1);
         return std::string{one.get("type").as_string()} + "=" + std::string{one.get("status").as_string()};
     }
     std::size_t pods() { return list("", "v1", "pods").size(); }
@@ -145,10 +145,10 @@ TEST(player, holds_and_resumes_what_is_suspended) {
     s.make_set(torch);
     s.pass(10ms);
     const auto suspend = [&](bool on) {
-        api::arena memory;
+        doc::arena memory;
         const std::string text = std::string(R"({"spec":{"suspend":)") + (on ? "true}}" : "false}}");
         ASSERT_TRUE(s.all.patch({s.of("jobset.x-k8s.io", "v1alpha2", "jobsets"), "ns", "js"}, patch_type::merge,
-                                *api::parse_json(memory, text), {}, wall));
+                                *doc::parse_json(memory, text), {}, wall));
     };
     suspend(true);
     s.pass(10ms);

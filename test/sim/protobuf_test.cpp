@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
@@ -18,18 +18,18 @@ std::string body(std::string_view kind_name, std::string_view raw) {
 }
 
 TEST(protobuf, becomes_the_document_that_json_would_be) {
-    api::arena memory;
+    doc::arena memory;
     const std::string metadata = bytes(1, bytes(1, "a") + bytes(8, "") + bytes(11, bytes(1, "k") + bytes(2, "v")));
     const auto secret = read_protobuf(memory, body("Secret", metadata + bytes(2, bytes(1, "p") + bytes(2, "\x01\xff")) +
                                                                  bytes(3, "Opaque") + std::string{5 << 3, 1}));
     ASSERT_TRUE(secret) << secret.error();
-    EXPECT_EQ(api::to_json(*secret),
+    EXPECT_EQ(doc::to_json(*secret),
               R"({"apiVersion":"v1","kind":"Secret","metadata":{"name":"a","labels":{"k":"v"}},"data":{"p":"Af8="},)"
               R"("type":"Opaque","immutable":true})");
 }
 
 TEST(protobuf, refuses_what_it_cannot_read) {
-    api::arena memory;
+    doc::arena memory;
     EXPECT_EQ(
         read_protobuf(memory, body("Deployment", "")).error(),
         "protobuf of a Deployment is not read by this server; JSON is: kubectl create ... --dry-run=client -o yaml | "

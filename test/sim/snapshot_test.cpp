@@ -1,21 +1,21 @@
 // Objects that go into a text and come back from it.
-#include "sim/snapshot.hpp"
+#include "sim/cluster.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
 
-constexpr api::seconds_time now{std::chrono::seconds{1'767'312'000}};
+constexpr base::seconds_time now{std::chrono::seconds{1'767'312'000}};
 
 void make(cluster& in, std::string_view plural, std::string ns, std::string_view text) {
-    api::arena memory;
+    doc::arena memory;
     const auto done =
-        in.create({in.types().find("", "v1", plural), std::move(ns)}, *api::parse_json(memory, text), {}, now);
+        in.create({in.types().find("", "v1", plural), std::move(ns)}, *doc::parse_json(memory, text), {}, now);
     ASSERT_TRUE(done) << done.error().message;
 }
 
@@ -31,7 +31,7 @@ TEST(snapshot, keeps_objects_and_their_identities) {
     ASSERT_TRUE(kept);
     EXPECT_EQ(kept->uid, before.objects().find(*before.types().find("", "v1", "configmaps"), "ns", "a")->uid);
     EXPECT_EQ(kept->labels.size(), 1U);
-    api::arena memory;
+    doc::arena memory;
     EXPECT_EQ(open(memory, *kept).get({"metadata", "resourceVersion"}).as_string(), std::to_string(kept->version));
     EXPECT_EQ(open(memory, *kept).get({"data", "k"}).as_string(), "v");
     make(after, "configmaps", "ns", R"({"metadata":{"name":"b"}})");

@@ -1,4 +1,5 @@
-// Creating and changing objects.
+#include "sim/cluster.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,13 +7,13 @@
 #include <stdexcept>
 #include <utility>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "sim/cluster.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 #include "sim/patch.hpp"
 #include "sim/shaping.hpp"
 
 namespace cotrain::sim {
+
 namespace {
 
 constexpr int generated_characters = 5;
@@ -29,54 +30,54 @@ ownership_rules rules_of(const target& at) {
     return out;
 }
 
-api::ref without_managers(api::arena& memory, api::ref object) {
+doc::ref without_managers(doc::arena& memory, doc::ref object) {
     if (!object.get({"metadata", "managedFields"})) return object;
-    api::editor out = api::editor::of(memory, object);
+    doc::editor out = doc::editor::of(memory, object);
     out.child("metadata").remove("managedFields");
     return out;
 }
 
-void set_managers(api::arena& memory, api::editor& object, const owners& all) {
-    api::editor metadata = object.ensure_object("metadata");
+void set_managers(doc::arena& memory, doc::editor& object, const owners& all) {
+    doc::editor metadata = object.ensure_object("metadata");
     metadata.remove("managedFields");
-    if (const api::ref list = write_owners(memory, all)) metadata.set("managedFields", list);
+    if (const doc::ref list = write_owners(memory, all)) metadata.set("managedFields", list);
 }
 
 // Whether a client asks for a clean slate: an empty list, or one empty entry.
-bool resets_managers(api::ref managed) {
+bool resets_managers(doc::ref managed) {
     return managed.is_array() && (managed.empty() || (managed.size() == 1 && managed.at(0).empty()));
 }
 
 // The managedFields without their times, and the object without its managedFields.
 struct split_object {
-    api::ref managed;
-    api::ref rest;
+    doc::ref managed;
+    doc::ref rest;
 };
 
-split_object split(api::arena& scratch, api::ref object) {
+split_object split(doc::arena& scratch, doc::ref object) {
     // A copy: editing what is still being made would change it.
-    const api::ref copy = deep_copy(scratch, object);
-    api::editor managed = api::editor::array(scratch);
-    for (const api::ref entry : copy.get({"metadata", "managedFields"}).items()) {
-        api::editor one = api::editor::of(scratch, entry);
+    const doc::ref copy = deep_copy(scratch, object);
+    doc::editor managed = doc::editor::array(scratch);
+    for (const doc::ref entry : copy.get({"metadata", "managedFields"}).items()) {
+        doc::editor one = doc::editor::of(scratch, entry);
         one.remove("time");
         managed.append(one);
     }
     return {managed, without_managers(scratch, copy)};
 }
 
-bool same_but_times(api::ref a, api::ref b) {
-    api::arena scratch;
+bool same_but_times(doc::ref a, doc::ref b) {
+    doc::arena scratch;
     const split_object left = split(scratch, a);
     const split_object right = split(scratch, b);
     return equal(left.rest, right.rest) && equal(left.managed, right.managed);
 }
 
 // Which part of an object its generation counts changes of.
-bool same_wish(const kind& of, api::ref a, api::ref b) {
+bool same_wish(const kind& of, doc::ref a, doc::ref b) {
     if (!of.custom) return equal(a.get("spec"), b.get("spec"));
-    const auto all_in = [](api::ref from, api::ref to) {
-        return std::ranges::all_of(from.members(), [&](const api::member& m) {
+    const auto all_in = [](doc::ref from, doc::ref to) {
+        return std::ranges::all_of(from.members(), [&](const doc::member& m) {
             return m.key() == "metadata" || equal(m.value, to.get(m.key()));
         });
     };
@@ -108,20 +109,47 @@ failure strict_failure(const kind& of, const std::vector<std::string>& unknown) 
                                    of.version, of.name, fmt::join(warnings_of(unknown), ", ")));
 }
 
+constexpr std::string_view first_line = R"({"snapshot":"cotrain","version":1})";
+
+std::unexpected<base::error> wrong(std::size_t line, std::string_view what) {
+    return base::fail(base::errc::invalid, fmt::format("snapshot, line {}: {}", line, what));
+}
+
+base::result<> restore(cluster& into, std::size_t line, std::string_view text, bool definitions) {
+    doc::arena memory;
+    const auto read = doc::parse_json(memory, text);
+    if (!read || !read->is_object()) return wrong(line, read ? "no object" : read.error().message);
+    const std::string_view name = read->get("kind").as_string();
+    if ((name == "CustomResourceDefinition") != definitions) return {};
+    const kind* const of = into.types().find(read->get("apiVersion").as_string(), name);
+    if (of == nullptr)
+        return wrong(line, fmt::format("{} of {} is not known", name, read->get("apiVersion").as_string()));
+    if (definitions) {
+        if (auto made = into.types().define(*read); !made) return wrong(line, made.error().message);
+    }
+    doc::editor object = doc::editor::of(memory, *read);
+    object.ensure_object("metadata").set("resourceVersion", fmt::format("{}", into.objects().next_version()));
+    record state = make_record(object);
+    if (state.name.empty() || state.uid.empty()) return wrong(line, "an object without a name or uid");
+    if (into.objects().find(*of, state.ns, state.name)) return wrong(line, "the same object a second time");
+    into.objects().put(*of, std::move(state));
+    return {};
+}
+
 }  // namespace
 
 // A change to an object that exists. `wanted` is not decoded yet.
 struct cluster::change_request {
     const target& at;
     record_ptr live_record;
-    api::ref live;
-    api::ref wanted;
+    doc::ref live;
+    doc::ref wanted;
     std::optional<owners> owned{};  // apply has settled them
     bool patched = false;
 };
 
-api::ref open(api::arena& memory, const record& state) {
-    auto read = api::parse_json(memory, state.json);
+doc::ref open(doc::arena& memory, const record& state) {
+    auto read = doc::parse_json(memory, state.json);
     if (!read) throw std::logic_error("an object in the store is no JSON: " + read.error().message);
     return *read;
 }
@@ -158,13 +186,13 @@ std::string cluster::uid_of(admission_talk* talk) {
     return talk->uid;
 }
 
-outcome<written> cluster::create(const target& at, api::ref document, const write_options& with,
-                                 api::seconds_time now) {
-    api::arena memory;
+outcome<written> cluster::create(const target& at, doc::ref document, const write_options& with,
+                                 base::seconds_time now) {
+    doc::arena memory;
     return settle_new(memory, at, document, std::nullopt, with, now);
 }
 
-outcome<std::string> cluster::name_of_new(const target& at, api::ref metadata, admission_talk* talk) {
+outcome<std::string> cluster::name_of_new(const target& at, doc::ref metadata, admission_talk* talk) {
     const std::string_view ns = metadata.get("namespace").as_string();
     if (at.of->namespaced ? !ns.empty() && ns != at.ns : !ns.empty())
         return std::unexpected(bad_request(std::string{other_namespace}));
@@ -181,17 +209,17 @@ outcome<std::string> cluster::name_of_new(const target& at, api::ref metadata, a
     }
     if (!name.empty()) return name;
     return std::unexpected(
-        invalid(*at.of, "", {{"metadata.name", api::schema::fault::required, "name or generateName is required"}}));
+        invalid(*at.of, "", {{"metadata.name", crd::fault::required, "name or generateName is required"}}));
 }
 
-outcome<written> cluster::settle_new(api::arena& memory, const target& at, api::ref document,
-                                     std::optional<owners> owned, const write_options& with, api::seconds_time now) {
+outcome<written> cluster::settle_new(doc::arena& memory, const target& at, doc::ref document,
+                                     std::optional<owners> owned, const write_options& with, base::seconds_time now) {
     const kind& of = *at.of;
     auto read = decode(memory, of, document);
     if (!read) return std::unexpected(std::move(read.error()));
     if (with.strict && !read->unknown_fields.empty()) return std::unexpected(strict_failure(of, read->unknown_fields));
-    api::editor object = read->object;
-    api::editor metadata = object.child("metadata");
+    doc::editor object = read->object;
+    doc::editor metadata = object.child("metadata");
     target made = at;
     if (auto name = name_of_new(at, metadata, with.talk)) {
         made.name = std::move(*name);
@@ -205,11 +233,11 @@ outcome<written> cluster::settle_new(api::arena& memory, const target& at, api::
         const bool reset = resets_managers(document.get({"metadata", "managedFields"}));
         if (!reset) *owned = read_owners(metadata.get("managedFields"));
         metadata.remove("managedFields");
-        own_update(rules_of(at), api::ref::empty_object(), object, *owned, with.manager, api::format_time(now));
+        own_update(rules_of(at), doc::ref::empty_object(), object, *owned, with.manager, base::format_time(now));
     }
     for (const char* unset : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"})
         metadata.remove(unset);
-    metadata.set("name", made.name).set("uid", uid_of(with.talk)).set("creationTimestamp", api::format_time(now));
+    metadata.set("name", made.name).set("uid", uid_of(with.talk)).set("creationTimestamp", base::format_time(now));
     if (of.namespaced) metadata.set("namespace", at.ns);
     if (of.has_generation) metadata.set("generation", 1);
     if (of.custom && of.has_status) object.remove("status");
@@ -226,9 +254,9 @@ outcome<written> cluster::settle_new(api::arena& memory, const target& at, api::
     return keep(made, object, nullptr, with, std::move(warnings));
 }
 
-outcome<written> cluster::keep(const target& at, api::editor object, const record* live, const write_options& with,
+outcome<written> cluster::keep(const target& at, doc::editor object, const record* live, const write_options& with,
                                std::vector<std::string> warnings) {
-    api::editor metadata = object.child("metadata");
+    doc::editor metadata = object.child("metadata");
     const bool ends = live != nullptr && live->deleting && metadata.get("finalizers").empty();
     if (!with.dry_run) metadata.set("resourceVersion", fmt::format("{}", store_.next_version()));
     record state = make_record(object);
@@ -248,18 +276,18 @@ outcome<written> cluster::keep(const target& at, api::editor object, const recor
     return out;
 }
 
-outcome<written> cluster::update(const target& at, api::ref document, const write_options& with,
-                                 api::seconds_time now) {
-    api::arena memory;
+outcome<written> cluster::update(const target& at, doc::ref document, const write_options& with,
+                                 base::seconds_time now) {
+    doc::arena memory;
     auto found = get(at);
     if (!found) return std::unexpected(std::move(found.error()));
     return settle_change(memory, {at, *found, open(memory, **found), document}, with, now);
 }
 
-outcome<written> cluster::patch(const target& at, patch_type how, api::ref patch, const write_options& with,
-                                api::seconds_time now) {
+outcome<written> cluster::patch(const target& at, patch_type how, doc::ref patch, const write_options& with,
+                                base::seconds_time now) {
     if (how == patch_type::apply) return apply(at, patch, with, now);
-    api::arena memory;
+    doc::arena memory;
     auto found = get(at);
     if (!found) return std::unexpected(std::move(found.error()));
     if (how == patch_type::strategic && at.of->custom)
@@ -267,7 +295,7 @@ outcome<written> cluster::patch(const target& at, patch_type how, api::ref patch
             failure{415, "UnsupportedMediaType",
                     "the body of the request was in an unknown format - accepted media types include: "
                     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"});
-    const api::ref live = open(memory, **found);
+    const doc::ref live = open(memory, **found);
     patched result = how == patch_type::merge  ? patched{merge_patch(memory, live, patch)}
                      : how == patch_type::json ? json_patch(memory, live, patch)
                                                : strategic_patch(memory, at.of->merged.get(), live, patch);
@@ -283,9 +311,9 @@ outcome<written> cluster::patch(const target& at, patch_type how, api::ref patch
                          with, now);
 }
 
-outcome<written> cluster::apply(const target& at, api::ref config, const write_options& with, api::seconds_time now) {
+outcome<written> cluster::apply(const target& at, doc::ref config, const write_options& with, base::seconds_time now) {
     const kind& of = *at.of;
-    api::arena memory;
+    doc::arena memory;
     if (with.manager.empty())
         return std::unexpected(failure{
             422,
@@ -302,12 +330,12 @@ outcome<written> cluster::apply(const target& at, api::ref config, const write_o
         return std::unexpected(bad_request("metadata.managedFields must be nil"));
     const record_ptr found = store_.find(of, at.ns, at.name);
     if (!found && at.status) return std::unexpected(not_found(of, at.name));
-    api::editor nothing = api::editor::object(memory);
+    doc::editor nothing = doc::editor::object(memory);
     nothing.set("apiVersion", of.api_version()).set("kind", of.name);
-    const api::ref stored = found ? open(memory, *found) : nothing.view();
-    const api::ref live = without_managers(memory, stored);
+    const doc::ref stored = found ? open(memory, *found) : nothing.view();
+    const doc::ref live = without_managers(memory, stored);
     owners all = read_owners(stored.get({"metadata", "managedFields"}));
-    auto done = own_apply(memory, rules_of(at), live, config, all, with.manager, with.force, api::format_time(now));
+    auto done = own_apply(memory, rules_of(at), live, config, all, with.manager, with.force, base::format_time(now));
     if (!done) {
         if (const auto* found_conflicts = std::get_if<conflicts>(&done.error()))
             return std::unexpected(apply_conflict(*found_conflicts));
@@ -325,7 +353,7 @@ outcome<written> cluster::apply(const target& at, api::ref config, const write_o
                             uid)));
         }
         // A version keeps an apply from changing what is there, not from making what is not.
-        api::editor made = api::editor::of(memory, done->object);
+        doc::editor made = doc::editor::of(memory, done->object);
         made.ensure_object("metadata").remove("resourceVersion");
         return settle_new(memory, at, made, std::move(all), with, now);
     }
@@ -333,7 +361,7 @@ outcome<written> cluster::apply(const target& at, api::ref config, const write_o
 }
 
 // Whether the object that is sent is the one that it is sent to.
-outcome<> cluster::check_identity(const change_request& what, api::ref metadata) {
+outcome<> cluster::check_identity(const change_request& what, doc::ref metadata) {
     const target& at = what.at;
     if (const std::string_view name = metadata.get("name").as_string(); name != at.name)
         return std::unexpected(other_name(name, at.name));
@@ -343,16 +371,15 @@ outcome<> cluster::check_identity(const change_request& what, api::ref metadata)
     if (version.empty() && at.of->custom) {
         return std::unexpected(
             invalid(*at.of, at.name,
-                    {{"metadata.resourceVersion", api::schema::fault::invalid, "0: must be specified for an update"}}));
+                    {{"metadata.resourceVersion", crd::fault::invalid, "0: must be specified for an update"}}));
     }
     if (!version.empty() && version != what.live.get({"metadata", "resourceVersion"}).as_string())
         return std::unexpected(stale(*at.of, at.name));
     const std::string_view uid = metadata.get("uid").as_string();
     if (uid.empty() || uid == what.live_record->uid) return {};
     if (what.patched || what.owned) {
-        return std::unexpected(
-            invalid(*at.of, at.name,
-                    {{"metadata.uid", api::schema::fault::invalid, fmt::format("\"{}\": field is immutable", uid)}}));
+        return std::unexpected(invalid(
+            *at.of, at.name, {{"metadata.uid", crd::fault::invalid, fmt::format("\"{}\": field is immutable", uid)}}));
     }
     return std::unexpected(
         in_conflict(*at.of, at.name,
@@ -361,11 +388,11 @@ outcome<> cluster::check_identity(const change_request& what, api::ref metadata)
 }
 
 // Who owns what after a write that is no apply. A client may send managedFields to change them.
-owners cluster::owners_after(api::arena& memory, const change_request& what, api::editor& object,
-                             const write_options& with, api::seconds_time now) {
+owners cluster::owners_after(doc::arena& memory, const change_request& what, doc::editor& object,
+                             const write_options& with, base::seconds_time now) {
     if (what.owned) return *what.owned;
     const target& at = what.at;
-    const api::ref sent = what.wanted.get({"metadata", "managedFields"});
+    const doc::ref sent = what.wanted.get({"metadata", "managedFields"});
     if (!at.status && resets_managers(sent)) return {};
     owners out;
     if (!at.status) out = read_owners(sent);
@@ -373,12 +400,13 @@ owners cluster::owners_after(api::arena& memory, const change_request& what, api
     object.child("metadata").remove("managedFields");
     // An object that nobody owns anything of stays so until the first apply.
     if (!out.empty())
-        own_update(rules_of(at), without_managers(memory, what.live), object, out, with.manager, api::format_time(now));
+        own_update(rules_of(at), without_managers(memory, what.live), object, out, with.manager,
+                   base::format_time(now));
     return out;
 }
 
-outcome<written> cluster::settle_change(api::arena& memory, const change_request& what, const write_options& with,
-                                        api::seconds_time now) {
+outcome<written> cluster::settle_change(doc::arena& memory, const change_request& what, const write_options& with,
+                                        base::seconds_time now) {
     const target& at = what.at;
     const kind& of = *at.of;
     auto read = decode(memory, of, what.wanted);
@@ -386,25 +414,25 @@ outcome<written> cluster::settle_change(api::arena& memory, const change_request
     if (with.strict && !read->unknown_fields.empty())
         return std::unexpected(what.patched ? strict_patch_failure(read->unknown_fields)
                                             : strict_failure(of, read->unknown_fields));
-    api::editor object = read->object;
+    doc::editor object = read->object;
     if (auto fine = check_identity(what, object.get("metadata")); !fine)
         return std::unexpected(std::move(fine.error()));
     const owners all = owners_after(memory, what, object, with, now);
     if (at.status) {
-        const api::ref status = object.get("status");
-        object = api::editor::of(memory, without_managers(memory, what.live));
+        const doc::ref status = object.get("status");
+        object = doc::editor::of(memory, without_managers(memory, what.live));
         object.remove("status");
         if (status) object.set("status", status);
     } else if (of.has_status) {
         object.remove("status");
-        if (const api::ref status = what.live.get("status")) object.set("status", status);
+        if (const doc::ref status = what.live.get("status")) object.set("status", status);
     }
-    api::editor metadata = object.ensure_object("metadata");
-    const api::ref old_metadata = what.live.get("metadata");
+    doc::editor metadata = object.ensure_object("metadata");
+    const doc::ref old_metadata = what.live.get("metadata");
     for (const char* kept : {"uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds",
                              "generation", "namespace", "resourceVersion"}) {
         metadata.remove(kept);
-        if (const api::ref old = old_metadata.get(kept)) metadata.set(kept, old);
+        if (const doc::ref old = old_metadata.get(kept)) metadata.set(kept, old);
     }
     if (!at.status && of.has_generation && !same_wish(of, what.live, object))
         metadata.set("generation", old_metadata.get("generation").as_int(0) + 1);
@@ -422,6 +450,33 @@ outcome<written> cluster::settle_change(api::arena& memory, const change_request
     const bool ends = what.live_record->deleting && metadata.get("finalizers").empty();
     if (!ends && same_but_times(what.live, object)) return written{what.live_record->json, false, std::move(warnings)};
     return keep(at, object, what.live_record.get(), with, std::move(warnings));
+}
+
+std::string write_snapshot(const cluster& from) {
+    std::string out{first_line};
+    out += '\n';
+    for (const auto& each : from.types().all()) {
+        if (each->of_other) continue;
+        for (const record_ptr& object : from.objects().list(*each, {.version = from.objects().version()}))
+            out.append(object->json).append("\n");
+    }
+    return out;
+}
+
+base::result<> read_snapshot(cluster& into, std::string_view text) {
+    if (!text.starts_with(first_line)) return wrong(1, "this is no snapshot of a playground");
+    if (text.size() > snapshot_bytes_max) return wrong(1, "larger than a snapshot may be");
+    for (const bool definitions : {true, false}) {
+        std::string_view rest = text;
+        for (std::size_t line = 1; !rest.empty(); ++line) {
+            const std::size_t end = std::min(rest.find('\n'), rest.size());
+            const std::string_view one = rest.substr(0, end);
+            rest.remove_prefix(std::min(end + 1, rest.size()));
+            if (line == 1 || one.empty()) continue;
+            if (auto done = restore(into, line, one, definitions); !done) return done;
+        }
+    }
+    return {};
 }
 
 }  // namespace cotrain::sim

@@ -1,16 +1,20 @@
-// JSON patch (RFC 6902), as the API server's library understands it.
+#include "sim/patch.hpp"
+
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "sim/patch.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "runtime/merge.hpp"
+#include "sim/typed.hpp"
 
 namespace cotrain::sim {
+
 namespace {
 
 using steps = std::vector<std::string>;
@@ -52,16 +56,16 @@ std::optional<std::size_t> read_index(std::string_view text) {
 
 class patcher {
    public:
-    patcher(api::arena& memory, api::ref document) : memory_(memory), root_(api::editor::array(memory)) {
+    patcher(doc::arena& memory, doc::ref document) : memory_(memory), root_(doc::editor::array(memory)) {
         root_.append(document);
     }
-    [[nodiscard]] api::ref document() const { return root_.at(0); }
+    [[nodiscard]] doc::ref document() const { return root_.at(0); }
 
-    std::expected<void, patch_fault> perform(api::ref operation) {
+    std::expected<void, patch_fault> perform(doc::ref operation) {
         const std::string_view what = operation.get("op").as_string();
         const auto where = read_pointer(operation.get("path").as_string());
         if (!operation.get("path").is_string() || !where) return malformed("path: not a JSON pointer");
-        const api::ref value = operation.get("value");
+        const doc::ref value = operation.get("value");
         if (what == "add" || what == "replace" || what == "test") {
             if (!value) return malformed(fmt::format("{} operation without value", what));
             return what == "add"       ? add(*where, value)
@@ -72,13 +76,13 @@ class patcher {
         if (what != "move" && what != "copy") return malformed(fmt::format("Unexpected kind: {}", what));
         const auto from = read_pointer(operation.get("from").as_string());
         if (!from) return malformed("from: not a JSON pointer");
-        const api::ref moved = find(*from);
+        const doc::ref moved = find(*from);
         if (!moved) return misfit(fmt::format("{} operation does not apply: there is nothing at from", what));
         if (what == "copy") {
-            copied_bytes_ += api::to_json(moved).size();
+            copied_bytes_ += doc::to_json(moved).size();
             if (copied_bytes_ > json_patch_copied_bytes_max) return too_many_copies();
         }
-        const api::ref kept = deep_copy(memory_, moved);
+        const doc::ref kept = deep_copy(memory_, moved);
         if (what == "move") {
             if (auto done = remove(*from); !done) return done;
         }
@@ -94,22 +98,22 @@ class patcher {
             .too_large = true});
     }
 
-    [[nodiscard]] api::ref find(const steps& where) const {
-        api::ref at = root_.at(0);
+    [[nodiscard]] doc::ref find(const steps& where) const {
+        doc::ref at = root_.at(0);
         for (const std::string& each : where) {
             const auto index = read_index(each);
-            at = at.is_array() ? (index ? at.at(*index) : api::ref{}) : at.get(each);
+            at = at.is_array() ? (index ? at.at(*index) : doc::ref{}) : at.get(each);
         }
         return at;
     }
 
     // The container of the last step, editable; nothing if there is none.
-    api::editor above(const steps& where) {
-        api::editor at = root_.child(std::size_t{0});
+    doc::editor above(const steps& where) {
+        doc::editor at = root_.child(std::size_t{0});
         for (std::size_t i = 0; at && i + 1 < where.size(); ++i) {
             const auto index = read_index(where[i]);
-            if (at.type() == api::kind::array) {
-                at = index ? at.child(*index) : api::editor{};
+            if (at.type() == doc::kind::array) {
+                at = index ? at.child(*index) : doc::editor{};
             } else {
                 at = at.child(where[i]);
             }
@@ -122,14 +126,14 @@ class patcher {
                                   fmt::join(where, "/")));
     }
 
-    std::expected<void, patch_fault> add(const steps& where, api::ref value) {
+    std::expected<void, patch_fault> add(const steps& where, doc::ref value) {
         if (where.empty()) {
             root_.replace(0, value);
             return {};
         }
-        api::editor into = above(where);
+        doc::editor into = above(where);
         if (!into) return nowhere("add", where);
-        if (into.type() == api::kind::object) {
+        if (into.type() == doc::kind::object) {
             into.set(where.back(), value);
             return {};
         }
@@ -139,11 +143,11 @@ class patcher {
         return {};
     }
 
-    std::expected<void, patch_fault> replace(const steps& where, api::ref value) {
+    std::expected<void, patch_fault> replace(const steps& where, doc::ref value) {
         if (where.empty()) return add(where, value);
-        api::editor into = above(where);
+        doc::editor into = above(where);
         // The server's library does not ask whether the member is there.
-        if (into && into.type() == api::kind::object) {
+        if (into && into.type() == doc::kind::object) {
             into.set(where.back(), value);
         } else if (find(where)) {
             into.replace(*read_index(where.back()), value);
@@ -155,8 +159,8 @@ class patcher {
 
     std::expected<void, patch_fault> remove(const steps& where) {
         if (where.empty() || !find(where)) return nowhere("remove", where);
-        api::editor from = above(where);
-        if (from.type() == api::kind::object) {
+        doc::editor from = above(where);
+        if (from.type() == doc::kind::object) {
             from.remove(where.back());
         } else {
             from.remove(*read_index(where.back()));
@@ -164,29 +168,63 @@ class patcher {
         return {};
     }
 
-    std::expected<void, patch_fault> test(const steps& where, api::ref value) {
-        const api::ref found = find(where);
+    std::expected<void, patch_fault> test(const steps& where, doc::ref value) {
+        const doc::ref found = find(where);
         if (equal(found, value) || (value.is_null() && !found)) return {};
         return misfit(fmt::format("testing value /{} failed: test failed", fmt::join(where, "/")));
     }
 
-    api::arena& memory_;
-    api::editor root_;
+    doc::arena& memory_;
+    doc::editor root_;
     std::size_t copied_bytes_ = 0;
 };
 
+using crd::node;
+using runtime::merge_field;
+
+// A patch names items by the first key.
+merge_field field_of(runtime::merge_type type, std::string_view name) {
+    const node* const found = member_of(static_cast<const node*>(type), name).schema;
+    if (found == nullptr || found->type != crd::value_type::array) return {.name = name, .of = found};
+    if (is_atomic(found, nature::list)) return {.name = name};
+    if (found->list == crd::list_type::set) return {.name = name, .rule = runtime::list_rule::values};
+    return {name, runtime::list_rule::by_key, found->keys.front(), found->items.get()};
+}
+
+constexpr runtime::merge_schema served_types{.find = field_of,
+                                             .one_of = [](runtime::merge_type) { return runtime::choice::none; }};
+
 }  // namespace
 
-patched json_patch(api::arena& memory, api::ref document, api::ref operations) {
+doc::ref merge_patch(doc::arena& memory, doc::ref document, doc::ref patch) {
+    if (!patch.is_object()) return patch;
+    doc::editor out = document.is_object() ? doc::editor::of(memory, document) : doc::editor::object(memory);
+    for (const doc::member& m : patch.members()) {
+        if (m.value.is_null()) {
+            out.remove(m.key());
+        } else {
+            out.set(m.key(), merge_patch(memory, out.get(m.key()), m.value));
+        }
+    }
+    return out;
+}
+
+patched json_patch(doc::arena& memory, doc::ref document, doc::ref operations) {
     if (!operations.is_array()) return malformed("a JSON patch is a list of operations");
     if (operations.size() > json_patch_operations_max)
         return malformed(fmt::format("The allowed maximum operations in a JSON patch is {}, got {}",
                                      json_patch_operations_max, operations.size()));
     patcher work(memory, document);
-    for (const api::ref each : operations.items()) {
+    for (const doc::ref each : operations.items()) {
         if (auto done = work.perform(each); !done) return std::unexpected(std::move(done.error()));
     }
     return work.document();
+}
+
+patched strategic_patch(doc::arena& memory, const crd::node* schema, doc::ref document, doc::ref patch) {
+    auto merged = runtime::strategic_merge(memory, document, patch, served_types, schema);
+    if (!merged) return malformed(std::move(merged.error().message));
+    return *merged;
 }
 
 }  // namespace cotrain::sim
