@@ -1,0 +1,458 @@
+#include "bench/run.hpp"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <utility>
+
+#include "app/build_info.hpp"
+#include "base/read_file.hpp"
+#include "bench/figures.hpp"
+#include "bench/options.hpp"
+#include "bench/report.hpp"
+#include "kube/config.hpp"
+#include "playground/private_file.hpp"
+
+namespace cotrain::bench {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto look_pause = 50ms;
+constexpr auto sample_pause = 50ms;
+
+double own_cpu_seconds() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+double milliseconds(std::chrono::nanoseconds time) { return std::chrono::duration<double, std::milli>(time).count(); }
+
+constexpr std::size_t baseline_bytes_max = 64UL << 20U;
+
+int failed(const base::error& why) {
+    std::fputs(fmt::format("cotrain bench: {}\n", why.message).c_str(), stderr);
+    return 1;
+}
+
+int refused(const base::error& why) { return app::used_wrongly("bench: " + why.message); }
+
+class bench {
+   public:
+    bench(asio::io_context& loop, bench_options options) : loop_(loop), options_(std::move(options)), signals_(loop) {
+        result_.load = describe(options_.load);
+        result_.server = options_.kubeconfig.empty() ? "embedded" : "of the kubeconfig";
+        result_.version = app::version();
+        for (const bench_controller& each : options_.controllers)
+            result_.controllers.push_back({.name = each.name, .command = each.command});
+        latencies_.resize(options_.controllers.size());
+    }
+
+    awaitable<base::result<bench_result>> perform() {
+        playground::add_ending_signals(signals_);
+        base::task_group listening(loop_.get_executor());
+        listening.spawn("signals", listen());
+        auto done = co_await repeat();
+        over_ = true;
+        signals_.cancel();
+        co_await listening.join();
+        if (!done) co_return base::fail(std::move(done.error()));
+        for (std::size_t i = 0; i < latencies_.size(); ++i)
+            result_.controllers[i].curve = distribution_curve(std::move(latencies_[i]));
+        co_return std::move(result_);
+    }
+
+   private:
+    // In turn, so that a slow minute of the machine is everybody's; every other time backwards, so that what one leaves
+    // to the next on a real server is, too.
+    awaitable<base::result<>> repeat() {
+        const std::size_t all = options_.controllers.size();
+        for (std::int64_t round = 0; round < options_.repetitions; ++round) {
+            for (std::size_t turn = 0; turn < all; ++turn) {
+                const std::size_t i = round % 2 == 0 ? turn : all - 1 - turn;
+                tell(fmt::format("{}: {} of {}", options_.controllers[i].name, round + 1, options_.repetitions));
+                bench_run run(loop_, options_, options_.controllers[i]);
+                now_ = &run;
+                auto measured = co_await run.perform();
+                now_ = nullptr;
+                if (!measured) co_return base::fail(std::move(measured.error()));
+                take(i, std::move(*measured));
+                if (stopped_) co_return base::fail(base::errc::canceled, "interrupted");
+            }
+        }
+        tell({});
+        co_return base::result<>{};
+    }
+
+    void take(std::size_t which, bench_measured from) {
+        controller_result& to = result_.controllers[which];
+        for (const auto& [key, value] : from.metrics) to.metrics[key].push_back(value);
+        latencies_[which].insert(latencies_[which].end(), from.latencies_ms.begin(), from.latencies_ms.end());
+        to.samples = std::move(from.samples);
+        to.traffic = std::move(from.traffic);
+        to.traffic_jobs = static_cast<std::uint64_t>(options_.load.jobs);
+    }
+
+    awaitable<void> listen() {
+        while (!over_) {
+            const auto [error, number] = co_await signals_.async_wait(use_tuple);
+            if (error) co_return;
+            stopped_ = true;
+            if (now_ != nullptr) now_->cancel();
+        }
+    }
+
+    // A line that replaces itself, where somebody watches.
+    static void tell(std::string_view what) {
+        if (::isatty(STDERR_FILENO) == 0) return;
+        std::fputs(fmt::format("\r\x1b[K{}", what).c_str(), stderr);
+    }
+
+    asio::io_context& loop_;
+    bench_options options_;
+    asio::signal_set signals_;
+    bench_result result_;
+    std::vector<std::vector<double>> latencies_;
+    bench_run* now_ = nullptr;
+    bool stopped_ = false;
+    bool over_ = false;
+};
+
+awaitable<void> play(bench* what, base::result<bench_result>* into) { *into = co_await what->perform(); }
+
+base::result<> write_text(const std::string& path, std::string_view text) {
+    std::ofstream out(path, std::ios::binary);
+    out.write(text.data(), static_cast<std::streamsize>(text.size()));
+    out.close();
+    if (out) return {};
+    return base::fail(base::errc::invalid, "cannot write " + path);
+}
+
+// What is wrong with the files is to be known before the minutes that the measuring takes.
+base::result<std::optional<bench_result>> prepare(const bench_options& options) {
+    std::set<std::filesystem::path> files;
+    for (const std::string* each : {&options.json, &options.html, &options.markdown}) {
+        if (each->empty()) continue;
+        std::error_code error;
+        if (std::filesystem::is_directory(*each, error))
+            return base::fail(base::errc::invalid, *each + " is a directory");
+        if (!files.insert(std::filesystem::weakly_canonical(std::filesystem::absolute(*each, error), error)).second)
+            return base::fail(base::errc::invalid, *each + " is named for two things");
+        const bool there = ::access(each->c_str(), F_OK) == 0;
+        if (!there) {
+            if (auto done = write_text(*each, ""); !done) return base::fail(std::move(done.error()));
+            ::unlink(each->c_str());
+        }
+        if (there && ::access(each->c_str(), W_OK) != 0)
+            return base::fail(base::errc::invalid, "cannot write " + *each);
+    }
+    if (!options.kubeconfig.empty() && ::access(options.kubeconfig.c_str(), R_OK) != 0)
+        return base::fail(base::errc::invalid, "--kubeconfig: cannot read " + options.kubeconfig);
+    if (!options.kubeconfig.empty()) {
+        const auto where = kube::find_config(kube::environment::of_process(), options.kubeconfig);
+        if (!where) return base::fail(where.error());
+    }
+    if (options.baseline.empty()) return std::nullopt;
+    for (const bench_controller& each : options.controllers) {
+        if (each.name != options.baseline) continue;
+        if (options.controllers.size() == 1)
+            return base::fail(base::errc::invalid,
+                              fmt::format("--baseline: '{}' is the only controller of this run", each.name));
+        return std::nullopt;
+    }
+    auto text = base::read_file(options.baseline, baseline_bytes_max);
+    if (!text) return base::fail(std::move(text.error()).during("--baseline"));
+    auto read = read_bench_result(*text);
+    if (!read) return base::fail(std::move(read.error()).during("--baseline " + options.baseline));
+    return std::move(*read);
+}
+
+base::result<maybe_comparison> compare(const bench_options& options, const bench_result& result,
+                                       const std::optional<bench_result>& before) {
+    if (options.baseline.empty()) return std::nullopt;
+    auto made = before ? compare_with(result, *before, options.fail_over)
+                       : compare_within(result, options.baseline, options.fail_over);
+    if (!made) return base::fail(std::move(made.error()).during("--baseline"));
+    return std::move(*made);
+}
+
+int report(const bench_options& options, const bench_result& result, const std::optional<bench_result>& before) {
+    const auto comparison = compare(options, result, before);
+    const maybe_comparison shown = comparison ? *comparison : std::nullopt;
+    std::fputs(bench_table(result, shown).c_str(), stdout);
+    for (const auto& [path, text] :
+         {std::pair{options.json, to_json(result)}, std::pair{options.html, bench_page(result, shown)},
+          std::pair{options.markdown, bench_markdown(result, shown)}}) {
+        if (path.empty()) continue;
+        if (auto done = write_text(path, text); !done) return failed(done.error());
+    }
+    if (!comparison) return refused(comparison.error());
+    if (!shown || !shown->worse()) return 0;
+    std::fputs(
+        fmt::format("cotrain bench: worse than {} by more than {:.4g} %\n", shown->against, shown->fail_over * 100)
+            .c_str(),
+        stderr);
+    return 1;
+}
+
+}  // namespace
+
+std::chrono::nanoseconds due_of(const bench_load& load, std::int64_t place) {
+    if (load.rate == 0) return {};
+    return std::chrono::nanoseconds(static_cast<std::int64_t>(static_cast<double>(place) * 1e9 / load.rate));
+}
+
+bool churned(const bench_load& load, std::int64_t number) {
+    return number * load.churn_percent / 100 != (number + 1) * load.churn_percent / 100;
+}
+
+bench_run::bench_run(asio::io_context& loop, const bench_options& options, bench_controller who)
+    : loop_(loop), options_(options), who_(std::move(who)), wake_(loop), sampling_(loop), tasks_(loop.get_executor()) {}
+
+void bench_run::cancel() {
+    cancelled_ = true;
+    wake_.cancel();
+}
+
+awaitable<base::result<bench_measured>> bench_run::perform() {
+    auto done = co_await measure();
+    sampling_.cancel();
+    tasks_.cancel();
+    co_await tasks_.join();
+    if (child_) co_await child_->stop();
+    if (target_) co_await target_->stop();
+    if (!done) co_return base::fail(std::move(done.error()).during(who_.name));
+    co_return std::move(out_);
+}
+
+awaitable<base::result<>> bench_run::begin() {
+    if (auto done = dir_.make(); !done) co_return done;
+    bench_events events{[this](std::int64_t number) { seen_job_set(number); },
+                        [this] { out_.metrics["first_apply_ms"] = milliseconds(clock::now() - exec_); },
+                        [this](std::chrono::nanoseconds time) {
+                            if (counting_) own_ms_.push_back(milliseconds(time));
+                        },
+                        [this](std::int64_t number) { seen_end(number); },
+                        [this](std::string why) {
+                            trouble_ = std::move(why);
+                            wake_.cancel();
+                        }};
+    target_ = options_.kubeconfig.empty() ? make_box_target(loop_, options_, dir_.path(), std::move(events))
+                                          : make_live_target(loop_, options_, std::move(events));
+    if (auto done = co_await target_->start(); !done) co_return done;
+    base::result<bench_words> words = who_.command.empty()
+                                          ? own_words(target_->kubeconfig(), dir_.path())
+                                          : shell_words(fill_command(who_.command, target_->kubeconfig(), dir_.path()));
+    if (!words) co_return base::fail(std::move(words.error()));
+    // The first job is there before the controller is.
+    jobs_.emplace_back();
+    if (auto done = co_await target_->make_job(0); !done) co_return done;
+    auto made = bench_child::start(std::move(*words), target_->kubeconfig(), dir_.path());
+    if (!made) co_return base::fail(std::move(made.error()));
+    child_ = std::move(*made);
+    exec_ = child_->began();
+    auto done = co_await until(waits_for::job_sets, 1);
+    if (done) out_.metrics["start_ms"] = milliseconds(last_seen_ - exec_);
+    co_return done;
+}
+
+awaitable<base::result<>> bench_run::measure() {
+    if (auto done = co_await begin(); !done) co_return done;
+    if (auto done = co_await load_jobs(options_.load.warm_up); !done) co_return done;
+    static_cast<void>(target_->take_traffic());
+    first_counted_ = static_cast<std::int64_t>(jobs_.size());
+    const bench_usage before = child_->usage();
+    const double own_before = own_cpu_seconds();
+    counting_ = true;
+    begun_ = clock::now();
+    tasks_.spawn("samples", take_samples());
+    if (auto done = co_await load_jobs(options_.load.jobs); !done) co_return done;
+    summarise(before, own_before);
+    co_return base::result<>{};
+}
+
+awaitable<base::result<>> bench_run::load_jobs(std::int64_t count) {
+    if (auto done = co_await make_jobs(count); !done) co_return done;
+    const auto all = static_cast<std::int64_t>(jobs_.size());
+    if (auto done = co_await until(waits_for::job_sets, all); !done || !target_->jobs_end()) co_return done;
+    co_return co_await until(waits_for::ends, all);
+}
+
+awaitable<base::result<>> bench_run::make_jobs(std::int64_t count) {
+    const auto first = static_cast<std::int64_t>(jobs_.size());
+    jobs_.reserve(jobs_.size() + static_cast<std::size_t>(count));
+    const auto begun = clock::now();
+    auto last_progress = begun;
+    std::int64_t last_seen = job_sets_;
+    for (std::int64_t i = 0; i < count;) {
+        if (std::exchange(last_seen, job_sets_) != job_sets_) last_progress = clock::now();
+        if (auto fine = still_fine(options_.load.rate == 0 ? last_progress : clock::now()); !fine) co_return fine;
+        const auto due = options_.load.rate == 0 ? clock::now() : begun + due_of(options_.load, i);
+        if (options_.load.rate == 0 && first + i - job_sets_ >= options_.load.in_flight) {
+            co_await wait(clock::now() + look_pause);
+            continue;
+        }
+        if (due > clock::now()) {
+            co_await wait(std::min(due, clock::now() + look_pause));
+            continue;
+        }
+        jobs_.push_back({.due = due});
+        tasks_.spawn("a job", make_one(first + i++));
+    }
+    co_return base::result<>{};
+}
+
+awaitable<void> bench_run::make_one(std::int64_t number) {
+    auto done = co_await target_->make_job(number);
+    if (done || !trouble_.empty()) co_return;
+    trouble_ = std::move(done.error().message);
+    wake_.cancel();
+}
+
+awaitable<void> bench_run::remove_one(std::int64_t number) {
+    // Not from inside of the event that told of its JobSet.
+    asio::steady_timer turn(loop_, clock::now());
+    co_await turn.async_wait(use_tuple);
+    auto done = co_await target_->remove_job(number);
+    if (!done && trouble_.empty()) trouble_ = std::move(done.error().message);
+    seen_end(number);
+}
+
+base::result<> bench_run::still_fine(clock::time_point last_progress) {
+    if (cancelled_) return base::fail(base::errc::canceled, "interrupted");
+    if (!trouble_.empty()) return base::fail(base::errc::internal, trouble_);
+    if (child_ && !child_->alive())
+        return base::fail(base::errc::internal, "the controller ended with " + child_->ending());
+    if (clock::now() - last_progress < bench_patience) return {};
+    const bool ends_missing = job_sets_ == static_cast<std::int64_t>(jobs_.size());
+    const std::string said = child_ ? child_->last_line() : std::string{};
+    return base::fail(base::errc::deadline,
+                      fmt::format("nothing happened for {} s: {} jobs, {} JobSets, {} jobs ended{}{}{}",
+                                  bench_patience.count(), jobs_.size(), job_sets_, ends_,
+                                  ends_missing ? "; for a controller that ends none there is --script never" : "",
+                                  said.empty() ? "" : "; the controller said last: ", said));
+}
+
+awaitable<base::result<>> bench_run::until(waits_for what, std::int64_t count) {
+    auto last_progress = clock::now();
+    std::int64_t last = -1;
+    for (;;) {
+        const std::int64_t now = what == waits_for::job_sets ? job_sets_ : ends_;
+        if (now >= count) co_return base::result<>{};
+        if (std::exchange(last, now) != now) last_progress = clock::now();
+        if (auto fine = still_fine(last_progress); !fine) co_return fine;
+        co_await wait(clock::now() + look_pause);
+    }
+}
+
+awaitable<void> bench_run::wait(clock::time_point end) {
+    wake_.expires_at(end);
+    co_await wake_.async_wait(use_tuple);
+}
+
+void bench_run::seen_job_set(std::int64_t number) {
+    if (number < 0 || number >= static_cast<std::int64_t>(jobs_.size())) return;
+    job& of = jobs_[static_cast<std::size_t>(number)];
+    if (std::exchange(of.seen, true)) return;
+    ++job_sets_;
+    last_seen_ = clock::now();
+    if (counting_) out_.latencies_ms.push_back(milliseconds(last_seen_ - of.due));
+    if (number > 0 && churned(options_.load, number)) tasks_.spawn("churn", remove_one(number));
+    wake_.cancel();
+}
+
+void bench_run::seen_end(std::int64_t number) {
+    if (number < 0 || number >= static_cast<std::int64_t>(jobs_.size())) return;
+    if (std::exchange(jobs_[static_cast<std::size_t>(number)].ended, true)) return;
+    ++ends_;
+    wake_.cancel();
+}
+
+awaitable<void> bench_run::take_samples() {
+    auto pause = sample_pause;
+    const bench_usage before = child_->usage();
+    for (;;) {
+        const bench_usage now = child_->usage();
+        out_.samples.push_back({std::chrono::duration<double>(clock::now() - begun_).count(),
+                                now.cpu_seconds - before.cpu_seconds, now.resident_mib,
+                                static_cast<std::uint64_t>(out_.latencies_ms.size())});
+        if (out_.samples.size() >= bench_samples_max) {
+            std::size_t kept = 0;
+            for (std::size_t i = 0; i < out_.samples.size(); i += 2) out_.samples[kept++] = out_.samples[i];
+            out_.samples.resize(kept);
+            pause *= 2;
+        }
+        sampling_.expires_after(pause);
+        if (const auto [error] = co_await sampling_.async_wait(use_tuple); error) co_return;
+    }
+}
+
+void bench_run::summarise(const bench_usage& before, double own_before) {
+    const bench_usage after = child_->usage();
+    const auto jobs = static_cast<double>(options_.load.jobs);
+    out_.samples.push_back({std::chrono::duration<double>(clock::now() - begun_).count(),
+                            after.cpu_seconds - before.cpu_seconds, after.resident_mib,
+                            static_cast<std::uint64_t>(out_.latencies_ms.size())});
+    std::vector<double> sorted = out_.latencies_ms;
+    std::ranges::sort(sorted);
+    auto& to = out_.metrics;
+    to["p50_ms"] = quantile(sorted, 0.5);
+    to["p90_ms"] = quantile(sorted, 0.9);
+    to["p99_ms"] = quantile(sorted, 0.99);
+    to["p999_ms"] = quantile(sorted, 0.999);
+    if (!own_ms_.empty()) {
+        std::ranges::sort(own_ms_);
+        to["own_p50_ms"] = quantile(own_ms_, 0.5);
+        to["own_p99_ms"] = quantile(own_ms_, 0.99);
+    }
+    to["jobs_per_second"] = jobs / std::chrono::duration<double>(last_seen_ - begun_).count();
+    to["cpu_ms_per_job"] = (after.cpu_seconds - before.cpu_seconds) * 1e3 / jobs;
+    to["bench_cpu_ms_per_job"] = (own_cpu_seconds() - own_before) * 1e3 / jobs;
+    to["resident_idle_mib"] = before.resident_mib;
+    to["resident_peak_mib"] = std::ranges::max(out_.samples, {}, &bench_sample::resident_mib).resident_mib;
+    out_.traffic = target_->take_traffic();
+    if (out_.traffic.empty()) return;
+    bench_traffic sum;
+    for (const auto& [what, row] : out_.traffic) {
+        sum.requests += row.requests;
+        sum.bytes_sent += row.bytes_sent;
+        sum.bytes_received += row.bytes_received;
+    }
+    to["requests_per_job"] = static_cast<double>(sum.requests) / jobs;
+    to["bytes_sent_per_job"] = static_cast<double>(sum.bytes_sent) / jobs;
+    to["bytes_received_per_job"] = static_cast<double>(sum.bytes_received) / jobs;
+}
+
+int run_bench(app::arguments words) {
+    auto options = read_bench_options(words);
+    if (!options) return refused(options.error());
+    if (options->help) {
+        std::fputs(std::string(bench_help()).c_str(), stdout);
+        return 0;
+    }
+    const auto before = prepare(*options);
+    if (!before) return refused(before.error());
+    asio::io_context loop(1);
+    bench it(loop, *options);
+    base::result<bench_result> result = base::fail(base::errc::internal, "nothing was measured");
+    asio::co_spawn(loop, play(&it, &result), asio::detached);
+    loop.run();
+    if (!result) return failed(result.error());
+    return report(*options, *result, *before);
+}
+
+}  // namespace cotrain::bench

@@ -1,0 +1,89 @@
+// One repetition of a bench: a new server, a new controller, jobs, and what was measured.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/signal.hpp"
+#include "base/task_group.hpp"
+#include "bench/child.hpp"
+#include "bench/figures.hpp"
+#include "bench/options.hpp"
+#include "bench/target.hpp"
+
+namespace cotrain::bench {
+
+// Without any progress for so long, a repetition has failed.
+inline constexpr std::chrono::seconds bench_patience{60};
+// Samples kept; with more of them every other one goes.
+inline constexpr std::size_t bench_samples_max = 400;
+
+struct bench_measured {
+    std::map<std::string, double, std::less<>> metrics;
+    std::vector<double> latencies_ms;
+    std::vector<bench_sample> samples;
+    std::map<std::string, bench_traffic> traffic;
+};
+
+// When the job of that place is due, from the first one on.
+[[nodiscard]] std::chrono::nanoseconds due_of(const bench_load& load, std::int64_t place);
+// Whether churn takes that job: so many of each hundred, evenly.
+[[nodiscard]] bool churned(const bench_load& load, std::int64_t number);
+
+class bench_run {
+   public:
+    using clock = std::chrono::steady_clock;
+
+    bench_run(asio::io_context& loop, const bench_options& options, bench_controller who);
+    // Everything it started has ended when it returns.
+    [[nodiscard]] awaitable<base::result<bench_measured>> perform();
+    void cancel();
+
+   private:
+    struct job {
+        clock::time_point due{};
+        bool seen = false;
+        bool ended = false;
+    };
+    enum class waits_for : std::uint8_t { job_sets, ends };
+
+    [[nodiscard]] awaitable<base::result<>> measure();
+    [[nodiscard]] awaitable<base::result<>> begin();
+    // Makes jobs at their times and waits until they are as far as wanted.
+    [[nodiscard]] awaitable<base::result<>> load_jobs(std::int64_t count);
+    [[nodiscard]] awaitable<base::result<>> make_jobs(std::int64_t count);
+    [[nodiscard]] awaitable<void> make_one(std::int64_t number);
+    [[nodiscard]] awaitable<void> remove_one(std::int64_t number);
+    [[nodiscard]] awaitable<base::result<>> until(waits_for what, std::int64_t count);
+    // Sleeps until then, or until something happens.
+    [[nodiscard]] awaitable<void> wait(clock::time_point end);
+    [[nodiscard]] awaitable<void> take_samples();
+    [[nodiscard]] base::result<> still_fine(clock::time_point last_progress);
+    void seen_job_set(std::int64_t number);
+    void seen_end(std::int64_t number);
+    void summarise(const bench_usage& before, double own_before);
+
+    asio::io_context& loop_;
+    bench_options options_;
+    bench_controller who_;
+    temporary_directory dir_;
+    std::unique_ptr<bench_target> target_;
+    std::unique_ptr<bench_child> child_;
+    asio::steady_timer wake_;
+    asio::steady_timer sampling_;
+    base::task_group tasks_;
+    std::vector<job> jobs_;
+    std::int64_t first_counted_ = 0;
+    std::int64_t job_sets_ = 0, ends_ = 0;
+    clock::time_point begun_{}, last_seen_{}, exec_{};
+    bool counting_ = false;
+    std::string trouble_;
+    bool cancelled_ = false;
+    std::vector<double> own_ms_;
+    bench_measured out_;
+};
+
+}  // namespace cotrain::bench
