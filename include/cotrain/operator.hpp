@@ -10,13 +10,18 @@
 #include "base/asio.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "runtime/plugin_set.hpp"
 
 namespace cotrain {
+
+[[nodiscard]] base::result<runtime::plugins> builtin_plugins(const runtime::plugin_options& options);
 
 struct operator_settings {
     std::string kubeconfig{};     // empty: KUBECONFIG, the Pod's account, ~/.kube/config
     std::string context{};        // of the kubeconfig; empty: its current one
     std::string configuration{};  // text of kind Configuration; empty: defaults, which serve on ports of their own
+    // The built-in plugins, or with your own among them: &plugins::builtin_with<yours>::make ("plugins/builtin.hpp").
+    runtime::plugin_maker plugins = &builtin_plugins;
 };
 
 enum class operator_end : int {

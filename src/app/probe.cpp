@@ -1,7 +1,7 @@
 // `cotrain probe`: reaches a cluster as the operator would and says what it finds there.
-#include <array>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "app/cluster_command.hpp"
 
@@ -44,19 +44,32 @@ awaitable<int> ask(kube::client* api) {
 
 awaitable<void> play(kube::client* api, int* code) { *code = co_await ask(api); }
 
+struct probe_options {
+    std::string kubeconfig{};
+    std::string context{};
+};
+
+std::vector<option> table_of(probe_options& to) {
+    return {text_option("--kubeconfig", to.kubeconfig), text_option("--context", to.context)};
+}
+
 }  // namespace
+
+std::vector<option_word> probe_words() {
+    probe_options none;
+    return words_of(table_of(none));
+}
 
 int run_probe(arguments words) {
     if (asks_for_help(words)) {
         std::fputs(help.data(), stdout);
         return 0;
     }
-    std::string kubeconfig;
-    std::string context;
-    const std::array known{text_option{"--kubeconfig", &kubeconfig}, text_option{"--context", &context}};
-    if (const auto read = read_text_options("probe", words, known); !read) return used_wrongly(read.error().message);
+    probe_options o;
+    if (const auto read = read_options(words, table_of(o)); !read)
+        return used_wrongly("probe: " + read.error().message);
     int code = 1;
-    const auto done = with_cluster(kubeconfig, context,
+    const auto done = with_cluster(o.kubeconfig, o.context,
                                    [&](kube::client* api, const kube::cluster_config*) { return play(api, &code); });
     return done ? code : used_wrongly("probe: " + done.error().message);
 }

@@ -1,5 +1,5 @@
 // Reviews' questions are answered from what was watched, and from nothing else.
-#include "app/admission_lookup.hpp"
+#include "app/operator/lookups.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -55,8 +55,8 @@ struct looking {
         : here(t), cluster(t.texts, stores(all), t.api.log), lookup(all, cluster, [this](watch::text_id key) {
               return key == here.texts.find("ns/job") ? snapshot : nullptr;
           }) {}
-    static reconcile::cluster::stores stores(watch::informers& all) {
-        reconcile::cluster::stores out{};
+    static watch::cluster::stores stores(watch::informers& all) {
+        watch::cluster::stores out{};
         for (const kind k : watch::all_kinds()) out[static_cast<std::size_t>(k)] = &all.store(k);
         return out;
     }
@@ -68,8 +68,8 @@ struct looking {
     }
 
     together& here;
-    api::arena memory;
-    reconcile::cluster cluster;
+    doc::arena memory;
+    watch::cluster cluster;
     admission_lookup::compiled snapshot;
     admission_lookup lookup;
 };
@@ -107,7 +107,7 @@ TEST(admission_lookup, answers_from_what_was_watched) {
 // One that is there but not kept is refused at once, with the sentence that a waiting job's condition has.
 TEST(admission_lookup, says_which_bound_a_runtime_is_above) {
     together here;
-    here.options.runtimes.of_namespaces = {.namespace_bytes = 100, .all_bytes = 400};
+    here.options.kept.of_namespaces = {.namespace_bytes = 100, .all_bytes = 400};
     here.scripts["trainingruntimes"] = {all_there({std::string(runtime_rt)})};
     here.run([](together& t, watch::informers& all) -> awaitable<void> {
         EXPECT_TRUE(co_await all.ready());

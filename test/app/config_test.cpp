@@ -1,12 +1,10 @@
 // The strict configuration file: what is taken, what it means, and how mistakes are named.
-#include "app/config.hpp"
+#include "app/config/config.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <string>
-
-#include "app/config_tls.hpp"
 
 namespace cotrain::app {
 namespace {
@@ -78,6 +76,16 @@ TEST(config, the_ecosystems_own_file_is_taken) {
     EXPECT_TRUE(c.effective_gates().train_job_status);
 }
 
+// As the Kubeflow Trainer after v2.3.0 calls it; charts write one of both as false beside the other one.
+TEST(config, authentication_of_metrics_has_two_names) {
+    for (const auto* text : {"metrics: {authentication: true}", "metrics: {auth: {enabled: true}}",
+                             "metrics: {authentication: false, auth: {enabled: true}}",
+                             "metrics: {authentication: true, auth: {enabled: false}}"})
+        EXPECT_TRUE(taken(text).metrics.authentication) << text;
+    for (const auto* text : {"metrics: {auth: {enabled: false}}", "metrics: {auth: {}}", "metrics: {auth: null}"})
+        EXPECT_FALSE(taken(text).metrics.authentication) << text;
+}
+
 TEST(config, mistakes_name_path_and_what_is_allowed) {
     EXPECT_EQ(mistake("webhook: {prot: 1}"), "webhook.prot: unknown field, allowed: port, host, enabled, clientCA");
     EXPECT_THAT(mistake("webhok: {}"), StartsWith("webhok: unknown field, allowed: apiVersion, kind, webhook"));
@@ -90,6 +98,9 @@ TEST(config, mistakes_name_path_and_what_is_allowed) {
                 StartsWith("metrics.secureServing: expected true or false"));
     EXPECT_THAT(mistake("metrics: {secureServing: false, authentication: true}"),
                 StartsWith("metrics.authentication: needs TLS"));
+    EXPECT_THAT(mistake("metrics: {secureServing: false, auth: {enabled: true}}"),
+                StartsWith("metrics.auth.enabled: needs TLS"));
+    EXPECT_THAT(mistake("metrics: {auth: {enable: true}}"), StartsWith("metrics.auth.enable: unknown field"));
     EXPECT_THAT(mistake("health: {livenessEndpointName: 7}"), StartsWith("health.livenessEndpointName: expected"));
     EXPECT_EQ(mistake("controller: {groupKindConcurrency: {TrainJob.trainer.kubeflow.org: 0}}"),
               "controller.groupKindConcurrency[TrainJob.trainer.kubeflow.org]: expected an integer from 1 to "
@@ -241,10 +252,11 @@ TEST(config, tls_speaks_gos_names) {
 
 TEST(config, what_is_printed_reads_as_the_same) {
     const configuration c = taken(
-        "webhook: {port: 1, host: 127.0.0.1}\nmetrics: {bindAddress: '0', authentication: true}\n"
+        "webhook: {port: 1, host: 127.0.0.1}\nmetrics: {bindAddress: '0', authentication: true, namespaceLabel: true}\n"
         "health: {livenessEndpointName: livez}\nleaderElection: {leaderElect: true, retryPeriod: 1500ms}\n"
         "controller: {groupKindConcurrency: {TrainJob.trainer.kubeflow.org: 7}}\ncertManagement: {enable: false}\n"
         "clientConnection: {qps: 0.25, burst: 3}\nstatusServer: {port: 2, qps: -1}\nevents: {normal: true}\n"
+        "plugins: {disabled: [Flux, Volcano]}\n"
         "featureGates: {AllAlpha: true, TrainJobTTL: false}\n"
         "tls: {minVersion: '1.3', cipherSuites: [TLS_AES_256_GCM_SHA384], nextProtos: [http/1.1, h2]}\n");
     const std::string text = to_yaml(c);

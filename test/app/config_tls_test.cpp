@@ -1,5 +1,5 @@
 // What the configuration's TLS section comes to in a handshake.
-#include "app/config_tls.hpp"
+#include "app/config/config.hpp"
 
 #include <gtest/gtest.h>
 

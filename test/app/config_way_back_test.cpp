@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/yaml.hpp"
-#include "app/config.hpp"
+#include "app/config/config.hpp"
 #include "base/random.hpp"
+#include "doc/yaml.hpp"
 
 namespace cotrain::app {
 namespace {
@@ -97,8 +97,8 @@ class generator {
 // Where a printed configuration has what v2.3.0 does not know or refuses.
 std::set<std::string> strange_to_reference(std::string_view yaml) {
     std::set<std::string> out;
-    api::arena memory;
-    const auto document = api::parse_yaml(memory, yaml);
+    doc::arena memory;
+    const auto document = doc::parse_yaml(memory, yaml);
     if (!document) return {"unreadable"};
     for (const auto& section : document->members()) {
         const std::string name(section.key());

@@ -4,15 +4,18 @@
 
 #include <fmt/format.h>
 
+#include <array>
+#include <chrono>
 #include <string>
 
-#include "api/json.hpp"
 #include "api/names.hpp"
 #include "app/command.hpp"
-#include "app/doctor_judge.hpp"
-#include "app/doctor_rights.hpp"
-#include "kube/base64.hpp"
+#include "app/doctor/judge.hpp"
+#include "base/encoding.hpp"
+#include "doc/json.hpp"
+#include "plugins/builtin.hpp"
 #include "support/certificates.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::app {
 namespace {
@@ -77,7 +80,7 @@ TEST(doctor, tells_a_fresh_lease_from_a_dead_one) {
 
 std::string configuration(const std::string& bundle) {
     return R"({"webhooks":[{"name":"validator.trainjob.trainer.kubeflow.org","clientConfig":{"caBundle":")" +
-           kube::encode_base64(bundle) + R"(","service":{"namespace":"ns","name":"svc"}}},)" +
+           base::encode_base64(bundle) + R"(","service":{"namespace":"ns","name":"svc"}}},)" +
            R"({"name":"somebody.example.com","clientConfig":{}}]})";
 }
 
@@ -160,6 +163,115 @@ TEST(doctor, tells_the_old_controller_from_ours) {
     EXPECT_THAT(none.what, HasSubstr("no Deployment manager:"));
 }
 
+finding only(const findings& all) {
+    EXPECT_EQ(all.size(), 1U) << to_text(all);
+    return all.at(0);
+}
+
+TEST(doctor, names_definitions_that_are_installed_together_in_one_line) {
+    const wanted_definition other{{"trainer.kubeflow.org", "v1alpha1", "trainingruntimes", "T"}, true, "apply them"};
+    const wanted_definition job_sets{{"jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet"}, true, "install JobSet"};
+    const findings all = judge_missing({wanted, other, job_sets});
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].what, "trainjobs.trainer.kubeflow.org, trainingruntimes.trainer.kubeflow.org are not there");
+    EXPECT_EQ(all[0].root, roots::not_installed);
+    EXPECT_EQ(all[1].what, "jobsets.jobset.x-k8s.io is not there");
+    EXPECT_EQ(all[1].root, roots::no_job_set);
+}
+
+TEST(doctor, leaves_out_what_follows_from_a_problem) {
+    const finding root{.how = verdict::problem, .area = "a", .what = "nothing is there", .root = roots::not_installed};
+    const finding below{.how = verdict::problem,
+                        .area = "b",
+                        .what = "nobody runs",
+                        .root = roots::no_operator,
+                        .from = roots::not_installed};
+    const finding last{.how = verdict::advice, .area = "c", .what = "no answer", .from = roots::no_operator};
+    const finding fine{.area = "d", .what = "well", .from = roots::no_operator};
+    // In whatever order they were found.
+    EXPECT_THAT(to_text(fold({last, below, root, fine})),
+                testing::StartsWith("problem  a            nothing is there (2 more findings follow from this)\n"
+                                    "fine     d            well\n"));
+    EXPECT_EQ(fold({last, below}).front().what, "nobody runs (1 more finding follows from this)");
+    // No cause, no consequence; and advice is no cause.
+    finding doubt = root;
+    doubt.how = verdict::advice;
+    EXPECT_EQ(fold({doubt, last, below}).size(), 2U);
+    EXPECT_EQ(fold({last, fine}), (findings{last, fine}));
+}
+
+TEST(doctor, sees_whether_the_operator_runs_at_all) {
+    const auto at = std::chrono::sys_seconds(std::chrono::seconds(1'767'348'245));
+    const finding fresh = judge_lease(lease("pod-a_1", "2026-01-02T10:04:00.000000Z"), "l", false, at);
+    const finding none = judge_lease(std::nullopt, "l", false, at);
+    const auto with = [](const std::string& list, const finding& l) {
+        return judge_operator(judge_deployments(list, "manager"), l);
+    };
+    const std::string nothing = R"({"items":[]})";
+    const finding dead = only(with(nothing, none));
+    EXPECT_EQ(dead.how, verdict::problem);
+    EXPECT_THAT(dead.what, HasSubstr("does not run: no Deployment manager"));
+    EXPECT_THAT(dead.what, HasSubstr("no Lease l"));
+    EXPECT_EQ(only(with(deployments("r/cotrain:v1", 0, 0), none)).root, roots::no_operator);
+    // It runs, where either says so.
+    EXPECT_EQ(exit_code(with(nothing, fresh)), 0);
+    EXPECT_EQ(exit_code(with(deployments("r/cotrain:v1", 0, 0), fresh)), 0);
+    EXPECT_EQ(exit_code(with(deployments("r/cotrain:v1", 1, 1), none)), 0);
+    // Another controller in its place is the cause.
+    const findings replaced = fold(with(deployments("k/trainer-controller-manager:v2", 1, 1), none));
+    EXPECT_EQ(only(replaced).area, "leftovers");
+}
+
+TEST(doctor, looks_for_job_sets_controller) {
+    const auto at = std::chrono::sys_seconds(std::chrono::seconds(1'767'348'245));
+    const auto list = [](const std::string& item) { return R"({"items":[)" + item + "]}"; };
+    const auto judged = [&](const std::string& leases, const std::string& deployments_there) {
+        return judge_job_set_controller(list(leases), deployments_there, at);
+    };
+    const std::string fresh = lease("jobset-1", "2026-01-02T10:04:00.000000Z");
+    const std::string stale = lease("jobset-1", "2026-01-02T08:00:00.000000Z");
+    EXPECT_EQ(judged(fresh, list("")).how, verdict::fine);
+    EXPECT_EQ(judged(stale + "," + fresh, list("")).how, verdict::fine) << "two installations, one of them is left";
+    EXPECT_EQ(judged("", deployments("jobset", 1, 1)).how, verdict::fine) << "one replica without election";
+    const finding gone = judged("", list(""));
+    EXPECT_EQ(gone.how, verdict::problem);
+    EXPECT_THAT(gone.what, HasSubstr("JobSets get no Jobs"));
+    EXPECT_THAT(gone.remedy, HasSubstr("jobset.sigs.k8s.io/docs/installation"));
+    const finding down = judged(stale, deployments("jobset", 1, 0));
+    EXPECT_EQ(down.how, verdict::problem);
+    EXPECT_THAT(down.what, HasSubstr("0 of 1 ready"));
+    EXPECT_THAT(down.remedy, HasSubstr("kubectl describe deployment -n ns "));
+    EXPECT_EQ(judged(stale, list("")).how, verdict::problem);
+    // Where its definition is missing, that is the cause.
+    EXPECT_EQ(only(fold({judge_missing({{{"jobset.x-k8s.io", "v1", "jobsets", ""}, true, ""}}).front(), gone})).area,
+              "definitions");
+}
+
+TEST(doctor, makes_one_line_of_many_missing_rights) {
+    const finding one{.how = verdict::advice, .area = "rights", .what = "less comfort", .remedy = "a"};
+    const finding bad{.how = verdict::problem, .area = "rights", .what = "robot may not get things", .remedy = "b"};
+    EXPECT_EQ(judge_rights({one, bad}, 2, 50, "robot").size(), 2U);
+    const findings many = judge_rights({one, one, bad, one}, 7, 50, "robot");
+    EXPECT_EQ(only(many).how, verdict::problem);
+    EXPECT_EQ(only(many).what, "7 of 50 rights are missing; the first: robot may not get things");
+    EXPECT_EQ(only(many).remedy, "b");
+    EXPECT_THAT(only(judge_rights({one, one, one, one}, 50, 50, "robot")).what, HasSubstr("robot has none of the 50"));
+}
+
+// Before, the client tried again until its deadline: 10 s here, 30 s in `probe`.
+TEST(doctor, tells_a_refused_port_at_once) {
+    const test::temp_dir dir;
+    const std::string file = dir.write("config",
+                                       "apiVersion: v1\nkind: Config\ncurrent-context: a\n"
+                                       "clusters: [{name: a, cluster: {server: \"https://127.0.0.1:1\"}}]\n"
+                                       "contexts: [{name: a, context: {cluster: a}}]\n");
+    const std::array<std::string_view, 2> words{"--kubeconfig", file};
+    const auto begin = std::chrono::steady_clock::now();
+    EXPECT_EQ(run_doctor(words), 1);
+    EXPECT_EQ(run_probe(words), 1);
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+}
+
 TEST(doctor, asks_one_question_for_each_verb) {
     std::size_t asked = 0;
     for (const right& each : operator_rights({})) {
@@ -170,8 +282,8 @@ TEST(doctor, asks_one_question_for_each_verb) {
             // A role that names an object cannot allow its creation.
             EXPECT_TRUE(q.verb != "create" || q.name.empty());
             const kube::call about = ask_about(q, "home", "robot");
-            api::arena memory;
-            const auto body = api::parse_json(memory, about.http.body);
+            doc::arena memory;
+            const auto body = doc::parse_json(memory, about.http.body);
             ASSERT_TRUE(body) << about.http.body;
             EXPECT_EQ(body->get("kind").as_string(), "SubjectAccessReview");
             EXPECT_EQ(body->get({"spec", "user"}).as_string(), "system:serviceaccount:home:robot");
@@ -195,6 +307,23 @@ bool asks(const std::vector<right>& all, const kube::access_question& wanted_one
                 q.name == wanted_one.name)
                 return true;
     return false;
+}
+
+// What follows from the plugins' children and event sources, and what they declare besides.
+TEST(doctor, asks_for_the_rights_that_plugins_need) {
+    const std::vector<right> all = operator_rights({});
+    const auto expect = [&](const api::resource_type& type, std::string_view verbs) {
+        const right needed{verbs, type.group, type.plural};
+        for (const kube::access_question& q : questions_of(needed, "home"))
+            EXPECT_TRUE(asks(all, q)) << q.verb << " " << q.plural;
+    };
+    const plugins::builtin plugins;
+    for (const runtime::child& c : plugins.children()) {
+        expect(*c.type, "create patch");
+        if (c.type->kind != "Secret") expect(*c.type, "list watch");
+    }
+    for (const runtime::event_source& e : plugins.event_sources()) expect(*e.type, "list watch");
+    for (const runtime::permission& each : plugins.permissions()) expect(*each.type, each.verbs);
 }
 
 TEST(doctor, asks_for_the_rights_that_the_configuration_needs) {
@@ -268,9 +397,9 @@ TEST(doctor, prints_for_people_and_for_scripts) {
     EXPECT_EQ(to_text(all),
               "fine     connection   there\nproblem  lease        two lines \"quoted\"\n"
               "                      do: look\n1 problems, 0 pieces of advice, 0 things that could not be looked at\n");
-    api::arena memory;
+    doc::arena memory;
     const std::string json = to_json(all);
-    const auto document = api::parse_json(memory, json);
+    const auto document = doc::parse_json(memory, json);
     ASSERT_TRUE(document) << json;
     EXPECT_EQ(document->get("problems").as_int(), 1);
     EXPECT_EQ(document->get("unknown").as_int(), 0);

@@ -1,5 +1,5 @@
 // Memory given back stays usable, and is gone from what the process holds.
-#include "app/give_back.hpp"
+#include "app/operator/process.hpp"
 
 #include <gtest/gtest.h>
 

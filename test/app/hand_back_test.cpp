@@ -1,11 +1,11 @@
 // Which JobSets get a second owner, and for what.
-#include "app/hand_back.hpp"
+#include "app/hand_back/hand_back.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::app {
 namespace {
@@ -20,9 +20,9 @@ const std::string manager = R"({"manager":"trainer","operation":"Apply","fieldsV
 
 hand_back plan(const std::string& more_meta, const std::string& managers, const std::string& owners,
                const std::string& status = "{}") {
-    api::arena memory;
+    doc::arena memory;
     const auto job_set =
-        api::parse_json_copy(memory, R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{)" +
+        doc::parse_json_copy(memory, R"({"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{)" +
                                          more_meta + R"("namespace":"ns","name":"j","uid":"u","ownerReferences":[)" +
                                          owners + R"(],"managedFields":[)" + managers +
                                          R"(]},"spec":{"suspend":true,"network":{"subdomain":"j"},"replicatedJobs":[

@@ -8,13 +8,12 @@
 #include <string_view>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "kube/base64.hpp"
+#include "base/encoding.hpp"
+#include "certs/certificate_set.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 #include "kube/fake_api.hpp"
-#include "plugins/mpi_keys.hpp"
-#include "serve/certificate_objects.hpp"
-#include "serve/certificate_set.hpp"
+#include "plugins/keys.hpp"
 
 namespace {
 
@@ -61,7 +60,7 @@ std::size_t count(const std::vector<trace>& all) {
 // As PEM, and as a Secret's data has it.
 void note(std::vector<trace>& all, std::string_view pem) {
     all.emplace_back(middle(pem));
-    const std::string encoded = kube::encode_base64(pem);
+    const std::string encoded = base::encode_base64(pem);
     all.emplace_back(middle(encoded));
 }
 
@@ -74,7 +73,7 @@ awaitable<void> store(kube::client* api, std::string body) {
     const auto back = co_await api->get(secrets, {.ns = "ns", .name = "cert"});
     EXPECT_TRUE(back);
     if (!back) co_return;
-    const auto set = serve::read_secret(back->body);
+    const auto set = certs::read_secret(back->body);
     EXPECT_TRUE(set && !set->tls_key.empty());
 }
 
@@ -103,14 +102,14 @@ TEST(keys, leave_no_trace_when_they_were_made_stored_and_read) {
         const auto pair = plugins::make_ssh_key(plugins::system_bytes());
         ASSERT_TRUE(pair);
         note(all, pair->private_pem);
-        const auto set = serve::renew({}, serve::standing::renew_all, {.hosts = {"svc"}},
+        const auto set = certs::renew({}, certs::standing::renew_all, {.hosts = {"svc"}},
                                       std::chrono::sys_seconds(std::chrono::seconds(2'000'000'000)));
         ASSERT_TRUE(set);
         note(all, set->ca_key);
         note(all, set->tls_key);
-        serve::certificate_set both = *set;
+        certs::certificate_set both = *set;
         both.ca_key += pair->private_pem;
-        auto body = serve::write_secret("", "ns", "cert", both);
+        auto body = certs::write_secret("", "ns", "cert", both);
         ASSERT_TRUE(body);
         vault there;
         there.api.run([&body](kube::fake_api&, kube::client& c) { return store(&c, std::move(*body)); });

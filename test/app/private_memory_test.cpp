@@ -1,5 +1,5 @@
 // A process that keeps its memory private leaves no core file and cannot be read by its user.
-#include "app/private_memory.hpp"
+#include "app/operator/process.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
 // How descriptors are divided among servers.
-#include "app/process_limits.hpp"
+#include "app/operator/process.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,5 +1,5 @@
 // What a terminal gets to see of long work.
-#include "app/progress_bar.hpp"
+#include "app/render/render.hpp"
 
 #include <gtest/gtest.h>
 

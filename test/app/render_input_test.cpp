@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 #include "render_run.hpp"
 #include "support/temp_dir.hpp"
 
@@ -69,12 +69,69 @@ TEST(bad_input, is_refused_with_its_path) {
         for (const bool verdicts_only : {false, true}) {
             const auto r = run({"-f", "-"}, std::string(runtime) + job(spec), verdicts_only);
             EXPECT_EQ(r.code, 1) << spec;
-            const std::string start = "error: standard input:9: The TrainJob \"job\" is invalid: " + path + ": ";
+            const std::string start = "error: standard input:12: The TrainJob \"job\" is invalid: " + path + ": ";
             EXPECT_TRUE(r.err.starts_with(start)) << r.err;
             EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
-            EXPECT_EQ(r.out, "");
+            EXPECT_EQ(r.out, verdicts_only ? "1 file, 2 documents: 1 with errors\n" : "");
         }
     }
+}
+
+// As `kubectl apply` does, with its strict validation of fields.
+TEST(bad_input, that_no_definition_knows_is_refused_where_it_stands) {
+    for (const auto& [spec, says] : std::vector<std::pair<std::string, std::string>>{
+             {"trainer: {\n  numNode: 2}", ":13: … unknown field \"spec.trainer.numNode\"; did you mean \"numNodes\"?"},
+             {"trainer: {\n\n  NumNodes: 2}", ":14: … did you mean \"numNodes\"?"},
+             {"\n  numNodes: 2", ":13: … did you mean \"trainer.numNodes\"?"},
+             {"trainer: {env: [\n{name: A}, \n{name: B, vlaue: c}]}",
+              ":14: … unknown field \"spec.trainer.env[1].vlaue\"; did you mean \"value\"?"},
+             {"\n  somethingElse: 2", ":13: … unknown field \"spec.somethingElse\"\n"}}) {
+        const auto r = run({"-f", "-"}, std::string(runtime) + job(spec), true);
+        EXPECT_EQ(r.code, 1) << spec;
+        EXPECT_TRUE(r.err.contains("standard input" + says.substr(0, 4) + " ")) << says << "\n" << r.err;
+        EXPECT_TRUE(r.err.contains(says.substr(says.find("… ") + 4))) << says << "\n" << r.err;
+        EXPECT_EQ(r.out, "1 file, 2 documents: 1 with errors\n");
+        const auto warned = run({"-f", "-", "--field-validation=warn"}, std::string(runtime) + job(spec), true);
+        EXPECT_EQ(warned.code, 0) << warned.err;
+        EXPECT_TRUE(warned.err.starts_with("Warning: standard input:1")) << warned.err;
+        EXPECT_EQ(warned.out, "1 file, 2 documents: no errors, 1 with warnings\n");
+        EXPECT_EQ(run({"-f", "-", "--field-validation", "ignore"}, std::string(runtime) + job(spec), true).err, "");
+    }
+    const auto labels = run({"-f", "-"}, std::string(runtime) + job({}, "lables: {a: b}"), true);
+    EXPECT_TRUE(labels.err.contains("unknown field \"metadata.lables\"; did you mean \"labels\"?")) << labels.err;
+}
+
+TEST(bad_input, of_unknown_kinds_and_versions_is_refused) {
+    const auto said = [](const std::string& head) {
+        const auto r = run({"-f", "-"}, std::string(runtime) + head + "\nmetadata: {name: a}\n", true);
+        EXPECT_EQ(r.code, 1) << r.err;
+        EXPECT_EQ(r.out, "1 file, 2 documents: 1 with errors\n");
+        return r.err;
+    };
+    const std::string no = "no matches for kind ";
+    EXPECT_EQ(said("apiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrianJob"),
+              "error: standard input:10: " + no +
+                  "\"TrianJob\" in version \"trainer.kubeflow.org/v1alpha1\"; did you mean \"TrainJob\"?\n");
+    for (const char* version : {"trainer.kubeflow.org/v1", "trainer.kubeflw.org/v1alpha1", "kubeflow.org/v1"})
+        EXPECT_EQ(said("apiVersion: " + std::string(version) + "\nkind: TrainJob"),
+                  "error: standard input:9: " + no + "\"TrainJob\" in version \"" + version +
+                      "\"; did you mean \"trainer.kubeflow.org/v1alpha1\"?\n");
+    EXPECT_TRUE(said("apiVersion: trainer.kubeflow.org/v1beta1\nkind: Tuner").contains(no + "\"Tuner\""));
+}
+
+TEST(bad_input, in_a_list_and_in_json_has_its_line) {
+    const auto in_list = run({"-f", "-"},
+                             "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: Service}\n"
+                             "- apiVersion: trainer.kubeflow.org/v1alpha1\n  kind: TrainJob\n"
+                             "  metadata: {name: a}\n  spec:\n    trainr: {}\n    runtimeRef: {name: rt}\n",
+                             true);
+    EXPECT_TRUE(in_list.err.contains("error: standard input:9: ")) << in_list.err;
+    EXPECT_TRUE(in_list.err.contains("\"spec.trainr\"; did you mean \"trainer\"?")) << in_list.err;
+    const auto in_json = run({"-f", "-"},
+                             "{\n\t\"apiVersion\": \"trainer.kubeflow.org/v1alpha1\",\n\t\"kind\": \"TrainJob\",\n"
+                             "\t\"metadata\": {\"name\": \"a\"},\n\t\"spec\": {\n\t\t\"trainr\": {}\n\t}\n}\n",
+                             true);
+    EXPECT_TRUE(in_json.err.contains("error: standard input:6: ")) << in_json.err;
 }
 
 TEST(bad_input, in_metadata_is_refused_as_the_api_server_does) {
@@ -121,8 +178,9 @@ TEST(bad_input, that_is_no_yaml_is_refused_with_its_line) {
              {"a: &a\n  <<: *a\n", "line 2, column 7: the anchor 'a' contains itself"},
              {laughs, "aliases stand for more than"},
              {"a: " + std::string(200'000, '['), "line 1, column 503: nested deeper than 500 levels"},
-             {nested, "line 501, column 502: nested deeper than 500 levels"},
-             {"a: \"" + std::string(1'000'000, 'x'), "line 1, column 4: the string that starts here has no end"},
+             {nested, "line 501, column 501: nested deeper than 500 levels"},
+             {"a: \"" + std::string(1'000'000, 'x'),
+              "found unexpected end of stream while scanning a quoted scalar that starts at line 1, column 4"},
              {std::string(1000, '\0'), "line 1, column 1: control characters"}}) {
         const auto r = run({"-f", "-"}, input);
         EXPECT_EQ(r.code, 2) << why;
@@ -130,6 +188,12 @@ TEST(bad_input, that_is_no_yaml_is_refused_with_its_line) {
         EXPECT_TRUE(r.err.contains(why)) << r.err;
         EXPECT_EQ(std::ranges::count(r.err, '\n'), 1) << r.err;
     }
+}
+
+TEST(bad_input, a_name_that_occurs_twice_is_a_warning) {
+    const auto r = run({"-f", "-"}, job("trainer: {numNodes: 1, numNodes: 2}"));
+    EXPECT_TRUE(r.err.starts_with("Warning: standard input: line 4, column ")) << r.err;
+    EXPECT_TRUE(r.err.contains("'numNodes' occurs twice in the same object: the last one counts\n")) << r.err;
 }
 
 TEST(bad_input, of_a_hundred_megabytes_is_not_read_to_its_end) {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/render.hpp"
+#include "app/render/render.hpp"
 
 namespace cotrain::app {
 

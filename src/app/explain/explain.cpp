@@ -1,0 +1,192 @@
+// `cotrain explain`: reads a TrainJob and its children from a cluster and says what made them what they are.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/cluster_command.hpp"
+#include "app/cluster_objects.hpp"
+#include "app/explain/layers.hpp"
+#include "app/explain/live.hpp"
+#include "app/explain/print.hpp"
+#include "plugins/builtin.hpp"
+#include "runtime/compiled_runtime.hpp"
+#include "runtime/normalise.hpp"
+
+namespace cotrain::app {
+
+namespace {
+
+namespace names = api::names;
+
+constexpr std::string_view help =
+    "usage: cotrain explain trainjob NAME [options]\n\n"
+    "Says what a TrainJob waits for or why it failed, what was made for it, and for each field of its JobSet which\n"
+    "layer set it: the runtime, a patch, the TrainJob itself, a plugin, a default, another manager. Changes "
+    "nothing.\n\n"
+    "  -n, --namespace NAME    of the TrainJob (default: the context's)\n"
+    "  --kubeconfig FILE       instead of KUBECONFIG, the Pod's account or ~/.kube/config\n"
+    "  --context NAME          of the kubeconfig\n"
+    "  -o, --output text|json  json: the fields of the JobSet, each with path, value and layer\n\n"
+    "From files: cotrain render -o explain.\n"
+    "Exit codes: 0 done, 1 not there or not reached, 2 used wrongly.\n";
+
+struct explain_options {
+    cluster_options at{};
+    std::string name{};
+    std::string format = "text";
+};
+
+std::vector<option> table_of(explain_options& to) {
+    constexpr std::string_view formats = "text json";
+    std::vector<option> out{text_option("-n", to.at.ns),
+                            text_option("--namespace", to.at.ns),
+                            text_option("--kubeconfig", to.at.kubeconfig),
+                            text_option("--context", to.at.context),
+                            text_option("-o", to.format),
+                            text_option("--output", to.format)};
+    out[4].choices = out[5].choices = formats;
+    return out;
+}
+
+// "trainjob NAME", "trainjob/NAME", "tj NAME"; cuts them off.
+base::result<> take_name(arguments& words, explain_options& to) {
+    constexpr std::array kinds{std::string_view("trainjob"), std::string_view("trainjobs"), std::string_view("tj"),
+                               std::string_view("trainjobs.trainer.kubeflow.org")};
+    const std::string_view first = words.empty() ? std::string_view{} : words[0];
+    const std::string_view kind = first.substr(0, first.find('/'));
+    if (std::ranges::find(kinds, kind) == kinds.end())
+        return base::fail(base::errc::invalid, "takes 'trainjob NAME', and then options");
+    words = words.subspan(1);
+    if (first.size() != kind.size()) {
+        to.name = first.substr(kind.size() + 1);
+    } else if (!words.empty() && !words[0].starts_with('-')) {
+        to.name = words[0];
+        words = words.subspan(1);
+    }
+    if (to.name.empty()) return base::fail(base::errc::invalid, "which TrainJob? cotrain explain trainjob NAME");
+    return {};
+}
+
+struct answer {
+    int code = 1;
+    std::string out;
+    std::string err;
+};
+
+void print(const explain_options& o, doc::ref document, const layer_map& layers, std::string_view heading, answer& to) {
+    if (o.format == "json") {
+        to.out = to_explained_json(document, layers);
+    } else {
+        to.out += fmt::format("\n# {}: each field, and what set it\n", heading) + to_explained_yaml(document, layers);
+    }
+}
+
+// What was read of the job, and what is said of it.
+struct findings_of_job {
+    doc::ref job;
+    doc::ref runtime;
+    std::vector<found_object> children;
+};
+
+doc::ref child_of(const std::vector<found_object>& children, const api::resource_type& type, std::string_view name) {
+    for (const found_object& each : children)
+        if (each.type->kind == type.kind && each.type->group == type.group && each.name == name) return each.document;
+    return {};
+}
+
+base::result<std::shared_ptr<const runtime::compiled_runtime>> runtime_for(const api::train_job& job, doc::ref snapshot,
+                                                                           doc::ref live) {
+    if (snapshot) return runtime::read_snapshot(job, snapshot);
+    if (live) return runtime::compiled_runtime::compile(live);
+    return base::fail(base::errc::invalid,
+                      fmt::format("{} {} is not there", job.spec.runtime.kind, job.spec.runtime.name));
+}
+
+base::result<> explain(const explain_options& o, const findings_of_job& found, answer& to) {
+    doc::arena memory(doc::plan_bytes_max);
+    auto job = api::decode_train_job(runtime::with_defaults(memory, found.job));
+    if (!job) return base::fail(std::move(job.error()));
+    const std::string name(job->meta.name);
+    const doc::ref snapshot = child_of(found.children, names::config_map, name + std::string(names::snapshot_suffix));
+    const doc::ref set = child_of(found.children, names::job_set, name);
+    if (o.format != "json") {
+        to.out = describe_job(found.job, fmt::format("{} {}{}", job->spec.runtime.kind, job->spec.runtime.name,
+                                                     snapshot ? ", as it was when the job was made" : ""));
+        to.out += describe_children(found.children);
+    }
+    const auto runtime = runtime_for(*job, snapshot, found.runtime);
+    base::result<explained> planned = runtime ? explain_layers(memory, *job, **runtime) : base::fail(runtime.error());
+    const std::string heading = fmt::format("JobSet {}/{}", job->meta.ns, name);
+    if (!planned && !set) return base::fail(std::move(planned.error()));
+    if (!planned) {
+        to.err = "Warning: " + planned.error().message + "\n";
+        planned = explained{};
+    }
+    if (!set) {
+        print(o, planned->job_set, planned->layers, heading + " is not there; as planned", to);
+    } else {
+        print(o, explained_part(memory, set), live_layers(set, *planned), heading, to);
+    }
+    return {};
+}
+
+awaitable<base::result<>> read_and_explain(kube::client* api, const explain_options* o, answer* to) {
+    cluster_objects cluster(*api);
+    findings_of_job found;
+    std::string ns = o->at.ns.empty() ? api->default_namespace() : o->at.ns;
+    if (ns.empty()) ns = "default";
+    auto job = co_await cluster.get(&names::train_job, ns, o->name);
+    if (!job) co_return base::fail(std::move(job.error()));
+    if (!*job) co_return base::fail(base::errc::invalid, fmt::format("TrainJob {}/{} is not there", ns, o->name));
+    found.job = *job;
+    // Without the right to read runtimes, the job's snapshot of it does.
+    const auto runtime = co_await cluster.runtime_of(found.job, ns);
+    if (runtime) found.runtime = *runtime;
+    const plugins::builtin plugins;
+    found.children = co_await cluster.children(plugins.children(), ns, o->name);
+    co_return explain(*o, found, *to);
+}
+
+awaitable<void> play(kube::client* api, const explain_options* o, answer* to) {
+    const auto done = co_await read_and_explain(api, o, to);
+    if (done) {
+        to->code = 0;
+    } else {
+        to->err += "error: " + done.error().message + "\n";
+    }
+}
+
+}  // namespace
+
+std::vector<option_word> explain_words() {
+    explain_options none;
+    return words_of(table_of(none));
+}
+
+int run_explain(arguments words) {
+    if (asks_for_help(words)) {
+        std::fputs(help.data(), stdout);
+        return 0;
+    }
+    explain_options o;
+    if (auto taken = take_name(words, o); !taken) return used_wrongly("explain: " + taken.error().message);
+    if (auto read = read_options(words, table_of(o)); !read) return used_wrongly("explain: " + read.error().message);
+    if (o.format != "text" && o.format != "json")
+        return used_wrongly("explain: -o takes text or json, not '" + base::one_line(o.format, 80) + "'");
+    answer said;
+    const auto done = with_cluster(o.at.kubeconfig, o.at.context, [&](kube::client* api, const kube::cluster_config*) {
+        return play(api, &o, &said);
+    });
+    if (!done) return used_wrongly("explain: " + done.error().message);
+    std::fputs(said.out.c_str(), stdout);
+    std::fputs(said.err.c_str(), stderr);
+    return said.code;
+}
+
+}  // namespace cotrain::app
