@@ -24,7 +24,8 @@ void require(bool good, const char* what) {
 }
 
 key_ptr make_key(key_kind kind) {
-    EVP_PKEY* key = kind == key_kind::p256 ? EVP_EC_gen("P-256") : EVP_RSA_gen(2048U);
+    EVP_PKEY* key = kind == key_kind::rsa2048 ? EVP_RSA_gen(2048U)
+                                              : EVP_EC_gen(kind == key_kind::p256 ? "P-256" : "brainpoolP256r1");
     require(key != nullptr, "no key");
     return {key, EVP_PKEY_free};
 }

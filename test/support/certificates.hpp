@@ -11,7 +11,7 @@ struct x509_st;
 
 namespace cotrain::test {
 
-enum class key_kind { p256, rsa2048 };
+enum class key_kind { p256, rsa2048, brainpool };
 
 struct certificate_options {
     std::string common_name{};

@@ -8,6 +8,7 @@ namespace {
 
 std::uint64_t blocks = 0;
 std::uint64_t bytes_asked = 0;
+std::uint64_t until_failure = 0;  // 0: never
 
 }  // namespace
 
@@ -23,6 +24,7 @@ std::uint64_t bytes_asked = 0;
 void* operator new(std::size_t bytes) {
     ++blocks;
     bytes_asked += bytes;
+    if (until_failure != 0 && --until_failure == 0) throw std::bad_alloc();
     if (void* const block = std::malloc(bytes)) return block;
     throw std::bad_alloc();
 }
@@ -41,5 +43,9 @@ bool counts_memory() {
 }
 std::uint64_t allocations() { return blocks; }
 std::uint64_t allocated_bytes() { return bytes_asked; }
+
+failing_allocation::failing_allocation(std::uint64_t n) { until_failure = n; }
+failing_allocation::~failing_allocation() { until_failure = 0; }
+bool failing_allocation::failed() const { return until_failure == 0 && counts_memory(); }
 
 }  // namespace cotrain::test

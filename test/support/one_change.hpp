@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.hpp"
-#include "api/tree.hpp"
+#include "doc/json.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::test {
 
@@ -24,7 +24,7 @@ using path = std::vector<std::string>;
 inline constexpr std::array<std::string_view, 10> others{
     {"", "null", "true", "7", "-1.5e300", R"("")", R"("a/b\n")", "[]", "{}", R"([{"x":[null]}])"}};
 
-inline void append_paths(api::ref at, path& here, std::vector<path>& out) {
+inline void append_paths(doc::ref at, path& here, std::vector<path>& out) {
     if (!here.empty()) out.push_back(here);
     for (const auto& m : at.members()) {
         here.emplace_back(m.key());
@@ -39,7 +39,7 @@ inline void append_paths(api::ref at, path& here, std::vector<path>& out) {
 }
 
 // The JSON of `at` with the node at `where`, from step `depth` on, replaced or left out.
-inline std::string changed(api::ref at, const path& where, std::size_t depth, std::string_view other) {
+inline std::string changed(doc::ref at, const path& where, std::size_t depth, std::string_view other) {
     if (depth == where.size()) return std::string(other);
     std::string out;
     const auto add = [&](const std::string& label, const std::string& text) {
@@ -47,8 +47,8 @@ inline std::string changed(api::ref at, const path& where, std::size_t depth, st
         if (!out.empty()) out += ',';
         out.append(label).append(text);
     };
-    const auto value = [&](const std::string& step, api::ref below) {
-        return step == where[depth] ? changed(below, where, depth + 1, other) : api::to_json(below);
+    const auto value = [&](const std::string& step, doc::ref below) {
+        return step == where[depth] ? changed(below, where, depth + 1, other) : doc::to_json(below);
     };
     if (at.is_object()) {
         for (const auto& m : at.members()) {
@@ -63,7 +63,7 @@ inline std::string changed(api::ref at, const path& where, std::size_t depth, st
 
 }  // namespace one_change_detail
 
-inline std::vector<one_change> every_one_change(api::ref document) {
+inline std::vector<one_change> every_one_change(doc::ref document) {
     namespace detail = one_change_detail;
     std::vector<detail::path> paths;
     detail::path here;

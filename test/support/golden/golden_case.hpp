@@ -12,9 +12,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/yaml.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 
 namespace cotrain::golden {
 
@@ -51,21 +51,21 @@ struct recorded_case {
         replace_all(text, "${NS}", "$NS");
         replace_all(text, "${P}", "$P");
         recording_text = read_file(folder() / "expected" / (name + ".json"));
-        const auto parsed = api::parse_yaml(memory, text);
+        const auto parsed = doc::parse_yaml(memory, text);
         if (!parsed) throw std::runtime_error(name + ": " + parsed.error().message);
-        const auto recorded = api::parse_json(memory, recording_text);
+        const auto recorded = doc::parse_json(memory, recording_text);
         if (!recorded) throw std::runtime_error(name + ": " + recorded.error().message);
         steps = parsed->get("steps");
         recording = recorded->get("steps");
-        for (const api::ref list : parsed->get("unordered").items()) unordered.emplace(list.as_string());
+        for (const doc::ref list : parsed->get("unordered").items()) unordered.emplace(list.as_string());
     }
 
     std::string name;
     std::string text;
     std::string recording_text;
-    api::arena memory;
-    api::ref steps;
-    api::ref recording;  // by step
+    doc::arena memory;
+    doc::ref steps;
+    doc::ref recording;  // by step
     std::set<std::string> unordered;
 };
 
@@ -97,9 +97,9 @@ class allowances {
    public:
     allowances() {
         text_ = read_file(folder() / "differences.json");
-        const auto parsed = api::parse_json(memory_, text_);
+        const auto parsed = doc::parse_json(memory_, text_);
         if (!parsed) throw std::runtime_error("differences.json: " + parsed.error().message);
-        for (const api::ref item : parsed->items()) {
+        for (const doc::ref item : parsed->items()) {
             list_.push_back({std::string(item.get("case").as_string()), std::string(item.get("path").as_string()),
                              std::string(item.get("reason").as_string()), item.get("live").as_bool(false)});
         }
@@ -132,7 +132,7 @@ class allowances {
         bool used = false;
     };
     std::string text_;
-    api::arena memory_;
+    doc::arena memory_;
     std::vector<entry> list_;
 };
 

@@ -7,12 +7,12 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.hpp"
-#include "api/tree.hpp"
+#include "doc/json.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::golden {
 
-using api::ref;
+using doc::ref;
 
 // Nothing, null, and containers of nothing but that.
 inline bool is_empty(ref value) {
@@ -46,7 +46,7 @@ inline void compare(ref expected, ref actual, const std::string& path, std::vect
         return;
     }
     if (!equal(expected, actual)) {
-        out.push_back({path, "expected " + api::to_json(expected) + ", got " + api::to_json(actual)});
+        out.push_back({path, "expected " + doc::to_json(expected) + ", got " + doc::to_json(actual)});
     }
 }
 

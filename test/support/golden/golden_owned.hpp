@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 #include "support/golden/golden_normal.hpp"
 
 namespace cotrain::golden {
@@ -83,7 +83,7 @@ class ownership {
             const ref value = item.get(key);
             if (out.size() > 2) out += ",";
             out.append("\"").append(key).append("\":");
-            out.append(value ? api::to_json(value) : "\"TCP\"");  // the only key that has a default: protocol
+            out.append(value ? doc::to_json(value) : "\"TCP\"");  // the only key that has a default: protocol
         }
         return out.append("}]");
     }

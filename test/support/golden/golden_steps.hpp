@@ -28,25 +28,25 @@ inline std::chrono::milliseconds duration_of(const std::string& text) {
 template <class Player>
 void play_steps(const recorded_case& of, Player& player) {
     int number = 0;
-    for (const api::ref step : of.steps.items()) {
+    for (const doc::ref step : of.steps.items()) {
         char prefix[16];
         std::snprintf(prefix, sizeof prefix, "%02d", ++number);
         char letter = 'a';
-        for (const api::ref document : step.get("apply").items()) {
+        for (const doc::ref document : step.get("apply").items()) {
             const auto [kind, name] = world::key_of(document);
             player.apply(document, std::string(prefix) + " " + letter++ + " apply " + kind + " " + name);
         }
         const target what{std::string(step.get("kind").as_string()), std::string(step.get("name").as_string()),
                           step.get("subresource").as_string()};
-        if (const api::ref patch = step.get("patch")) {
+        if (const doc::ref patch = step.get("patch")) {
             std::string key = std::string(prefix) + " patch " + what.kind + " " + what.name;
             if (!what.subresource.empty()) key.append(" ").append(what.subresource);
             player.change(patch, what, key);
         }
-        if (const api::ref gone = step.get("delete")) {
+        if (const doc::ref gone = step.get("delete")) {
             player.remove({std::string(gone.get("kind").as_string()), std::string(gone.get("name").as_string()), {}});
         }
-        if (const api::ref time = step.get("sleep")) player.pass(duration_of(std::string(time.as_string())));
+        if (const doc::ref time = step.get("sleep")) player.pass(duration_of(std::string(time.as_string())));
         player.ended(step, prefix);
     }
 }

@@ -9,26 +9,25 @@
 #include <utility>
 #include <vector>
 
-#include "api/edit.hpp"
 #include "api/jobset.hpp"
-#include "api/json.hpp"
-#include "api/time.hpp"
 #include "api/trainjob.hpp"
+#include "base/time.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 #include "plugins/builtin.hpp"
-#include "plugins/flux_keys.hpp"
-#include "plugins/mpi_keys.hpp"
+#include "plugins/keys.hpp"
 #include "runtime/normalise.hpp"
 #include "runtime/schema.hpp"
 
 namespace cotrain::golden {
 
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 
 // RFC 7386.
-inline ref merge_patch(api::arena& memory, ref target, ref patch) {
+inline ref merge_patch(doc::arena& memory, ref target, ref patch) {
     if (!patch.is_object()) return patch;
-    editor out = target.is_object() ? editor::of(memory, api::deep_copy(memory, target)) : editor::object(memory);
+    editor out = target.is_object() ? editor::of(memory, doc::deep_copy(memory, target)) : editor::object(memory);
     for (const auto& m : patch.members()) {
         if (m.value.is_null()) {
             out.remove(m.key());
@@ -43,7 +42,7 @@ class world {
    public:
     using key = std::pair<std::string, std::string>;  // kind (with group for PodGroups), name
 
-    explicit world(api::arena& memory) : memory_(memory) {}
+    explicit world(doc::arena& memory) : memory_(memory) {}
 
     // The name of an object in the recordings.
     static key key_of(ref document) {
@@ -70,13 +69,13 @@ class world {
 
     // As the API server would store a new object of the case.
     ref admit(ref document) {
-        editor out = editor::of(memory_, api::deep_copy(memory_, document));
+        editor out = editor::of(memory_, doc::deep_copy(memory_, document));
         editor metadata = out.ensure_object("metadata");
         const auto [kind, name] = key_of(document);
         // A second TrainJob of the same name is another one.
         const int before = kind == "TrainJob" ? namesakes_[name] : 0;
         metadata.set("uid", "<uid of " + kind + " " + name + std::string(static_cast<std::size_t>(before), '+') + ">");
-        metadata.set("creationTimestamp", api::format_time(std::chrono::floor<std::chrono::seconds>(now_)));
+        metadata.set("creationTimestamp", base::format_time(std::chrono::floor<std::chrono::seconds>(now_)));
         if (kind != "ClusterTrainingRuntime") metadata.set("namespace", "$NS");
         ref stored = runtime::with_defaults(memory_, out);
         if (kind == "JobSet") stored = defaulted_job_set(stored);
@@ -85,7 +84,7 @@ class world {
     void store(ref document) {
         const key k = key_of(document);
         if (k.first == "TrainJob" && !objects_.contains(k)) ++namesakes_[k.second];
-        objects_[k] = api::freeze(memory_, document);
+        objects_[k] = doc::freeze(memory_, document);
     }
     void remove(const std::string& kind, const std::string& name) {
         const ref held = find(kind, name);
@@ -99,7 +98,7 @@ class world {
     }
     ref patched(ref document, ref patch) {
         ref after = runtime::with_defaults(memory_, merge_patch(memory_, document, patch));
-        return api::freeze(memory_, after);
+        return doc::freeze(memory_, after);
     }
 
     // A TrainJob's runtime as admission sees it: the snapshot of a job that has one.
@@ -200,7 +199,7 @@ class world {
 
     // Server-side apply by the only manager there is: what was applied before and is not now goes.
     base::result<> apply(const runtime::object& o) {
-        const auto parsed = api::parse_json_copy(memory_, o.json);
+        const auto parsed = doc::parse_json_copy(memory_, o.json);
         if (!parsed) return base::fail(parsed.error());
         editor out = editor::of(memory_, admit(*parsed));
         if (const ref before = find(key_of(*parsed).first, o.name)) {
@@ -228,12 +227,12 @@ class world {
         return {};
     }
 
-    api::arena& memory_;
+    doc::arena& memory_;
     std::map<key, ref> objects_;
     std::map<key, ref> applied_;
     std::map<std::string, std::string> troubles_;
     plugins::builtin framework_;
-    api::micros_time now_ = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
+    base::micros_time now_ = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
     std::map<std::string, int> namesakes_;
     std::set<std::string> goes_on_;  // uids of TrainJobs that had not ended when the operator last saw them
 };
