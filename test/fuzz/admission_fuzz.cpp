@@ -8,8 +8,9 @@
 
 #include "admission/defaults.hpp"
 #include "admission/webhook.hpp"
-#include "api/json.hpp"
 #include "budget.hpp"
+#include "doc/json.hpp"
+#include "plugins/builtin.hpp"
 
 namespace {
 
@@ -29,7 +30,7 @@ void require(bool good) {
     if (!good) std::abort();
 }
 
-admission::answer look_up(const admission::question& q, api::ref runtime) {
+admission::answer look_up(const admission::question& q, doc::ref runtime) {
     require(q.type != nullptr);
     if (q.type->kind.ends_with("Runtime")) return {.state = runtime::presence::exists, .document = runtime};
     return {};
@@ -37,8 +38,8 @@ admission::answer look_up(const admission::question& q, api::ref runtime) {
 
 // From a request's bytes to the answer's.
 std::string answer_to(std::uint8_t choices, std::string_view body) {
-    static api::arena kept;
-    static const api::ref runtime = *api::parse_json_copy(kept, runtime_json);
+    static doc::arena kept;
+    static const doc::ref runtime = *doc::parse_json_copy(kept, runtime_json);
     static const plugins::builtin framework;
     const auto h = static_cast<admission::hook>(choices & 3U);
     const admission::gates open{.mutable_while_suspended = (choices & 4U) != 0, .ttl = (choices & 8U) != 0};
@@ -60,18 +61,18 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::at_two_sizes(body, [&](std::string_view text) {
         fuzz::within_budget("a review", text.size(), [&] { (void)answer_to(data[0], text); });
     });
-    api::arena memory;
-    const auto review = api::parse_json(memory, answer);
+    doc::arena memory;
+    const auto review = doc::parse_json(memory, answer);
     require(review.has_value());
-    const api::ref response = review->get("response");
+    const doc::ref response = review->get("response");
     require(response.get("allowed").as_bool().has_value());
     require(response.get("allowed").as_bool(true) || response.get({"status", "code"}).as_int(0) >= 400);
 
     // Defaulting is done once: its own result needs no more.
-    const auto document = api::parse_json(memory, body);
+    const auto document = doc::parse_json(memory, body);
     if (!document || !document->is_object()) return 0;
     if (const auto once = admission::default_train_job(memory, *document, {}, {})) {
-        const auto again = admission::default_train_job(memory, api::freeze(memory, once->document), {}, {});
+        const auto again = admission::default_train_job(memory, doc::freeze(memory, once->document), {}, {});
         require(again && again->json_patch.empty());
     }
     return 0;

@@ -3,14 +3,14 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "api/json.hpp"
 #include "api/runtime.hpp"
 #include "api/trainjob.hpp"
 #include "budget.hpp"
+#include "doc/json.hpp"
 
 namespace {
 
-using namespace cotrain::api;
+using namespace cotrain::doc;
 
 void demand(bool holds) {
     if (!holds) std::abort();
@@ -42,7 +42,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     append_sorted_json(sorted, *document);
     const auto reordered = parse_json(memory, sorted);
     demand(reordered && equal(*document, *reordered));
-    (void)decode_train_job(*document);
-    (void)decode_training_runtime(*document);
+    (void)cotrain::api::decode_train_job(*document);
+    (void)cotrain::api::decode_training_runtime(*document);
     return 0;
 }

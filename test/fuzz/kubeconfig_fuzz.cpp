@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/encoding.hpp"
 #include "budget.hpp"
-#include "kube/base64.hpp"
-#include "kube/header_text.hpp"
+#include "kube/config.hpp"
 #include "kube/kubeconfig.hpp"
 
 namespace {
@@ -47,7 +47,8 @@ void check_url(std::string_view text) {
 }
 
 void check_base64(std::string_view text) {
-    if (const auto bytes = decode_base64(text)) demand(decode_base64(encode_base64(*bytes)) == *bytes);
+    if (const auto bytes = base::decode_base64(text))
+        demand(base::decode_base64(base::encode_base64(*bytes)) == *bytes);
 }
 
 }  // namespace

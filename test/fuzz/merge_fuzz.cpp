@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "api/json.hpp"
 #include "budget.hpp"
+#include "doc/json.hpp"
 #include "runtime/merge.hpp"
 #include "runtime/normalise.hpp"
 #include "runtime/schema.hpp"
@@ -32,16 +32,16 @@ const runtime::type_info& type_of(char choice) {
 }
 
 void merge(const runtime::type_info& type, std::string_view original, std::string_view patch) {
-    api::arena memory;
-    const auto below = api::parse_json(memory, original);
-    const auto above = api::parse_json(memory, patch);
+    doc::arena memory;
+    const auto below = doc::parse_json(memory, original);
+    const auto above = doc::parse_json(memory, patch);
     if (!below || !above) return;
     const auto normal = runtime::normalise(memory, *above, type, "patch");
     if (!normal) return;
     const auto merged = runtime::strategic_merge(memory, *below, *normal, type);
     if (!merged) return;
-    const std::string text = api::to_json(*merged);
-    demand(api::parse_json(memory, text).has_value());
+    const std::string text = doc::to_json(*merged);
+    demand(doc::parse_json(memory, text).has_value());
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.hpp"
 #include "api/trainjob.hpp"
-#include "api/yaml.hpp"
 #include "budget.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 #include "plugins/builtin.hpp"
 #include "runtime/compiled_runtime.hpp"
 #include "runtime/normalise.hpp"
@@ -22,15 +22,15 @@ using namespace cotrain;
 constexpr std::string_view mark = "\n%%%\n";
 
 // A replicated job of a few bytes is one of some kilobytes when it is planned: what bounds that is the arenas' size.
-constexpr std::size_t memory_base = 3 * api::plan_bytes_max;
+constexpr std::size_t memory_base = 3 * doc::plan_bytes_max;
 
 void demand(bool holds) {
     if (!holds) std::abort();
 }
 
 void check(const runtime::object& made, const api::train_job& job) {
-    api::arena memory;
-    const auto document = api::parse_json(memory, made.json);
+    doc::arena memory;
+    const auto document = doc::parse_json(memory, made.json);
     demand(document.has_value());
     demand(document->get("kind").as_string() == made.type->kind);
     demand(document->get({"metadata", "name"}).as_string() == made.name);
@@ -38,19 +38,19 @@ void check(const runtime::object& made, const api::train_job& job) {
     if (made.type->kind != "ConfigMap") return;
     // Nobody's text becomes a member.
     constexpr std::string_view members[] = {"apiVersion", "kind", "metadata", "data", "immutable"};
-    for (const api::member& m : document->members()) demand(std::ranges::contains(members, m.key()));
+    for (const doc::member& m : document->members()) demand(std::ranges::contains(members, m.key()));
     constexpr std::string_view files[] = {"runtime", "hostfile", "entrypoint.sh", "init.sh", "ca.crt"};
-    for (const api::member& m : document->get("data").members()) demand(std::ranges::contains(files, m.key()));
+    for (const doc::member& m : document->get("data").members()) demand(std::ranges::contains(files, m.key()));
 }
 
 void plan(std::string_view runtime_text, std::string_view job_text) {
     static const plugins::builtin framework;
-    api::arena memory;
-    const auto runtime_document = api::parse_yaml(memory, runtime_text);
-    const auto job_document = api::parse_yaml(memory, job_text);
+    doc::arena memory;
+    const auto runtime_document = doc::parse_yaml(memory, runtime_text);
+    const auto job_document = doc::parse_yaml(memory, job_text);
     if (!runtime_document || !job_document) return;
     const auto compiled = runtime::compiled_runtime::compile(runtime::with_defaults(memory, *runtime_document));
-    const auto job = api::decode_train_job(api::freeze(memory, runtime::with_defaults(memory, *job_document)));
+    const auto job = api::decode_train_job(doc::freeze(memory, runtime::with_defaults(memory, *job_document)));
     if (!compiled || !job) return;
     runtime::observed seen;
     seen.make_ssh_key = []() -> base::result<runtime::ssh_key> { return runtime::ssh_key{"private", "public"}; };

@@ -9,11 +9,9 @@
 
 #include "kube/answer.hpp"
 #include "kube/auth/exec_credential.hpp"
-#include "kube/header_text.hpp"
-#include "kube/lines.hpp"
-#include "kube/review.hpp"
+#include "kube/config.hpp"
 #include "kube/status.hpp"
-#include "kube/warning.hpp"
+#include "kube/watch_stream.hpp"
 
 namespace {
 
@@ -49,7 +47,6 @@ void check_status(std::string_view body, int code) {
 
 void check_answers(std::string_view body) {
     check(read_list_head(body));
-    check(read_object_head(body));
     check(read_served_resources(body));
     check(read_server_version(body));
     check(read_access_review(body));

@@ -6,7 +6,7 @@
 
 #include "budget.hpp"
 #include "serve/jwt.hpp"
-#include "serve/progress_report.hpp"
+#include "serve/progress.hpp"
 
 namespace {
 

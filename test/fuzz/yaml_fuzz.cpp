@@ -5,12 +5,12 @@
 
 #include "api/runtime.hpp"
 #include "api/trainjob.hpp"
-#include "api/yaml.hpp"
 #include "budget.hpp"
+#include "doc/yaml.hpp"
 
 namespace {
 
-using namespace cotrain::api;
+using namespace cotrain::doc;
 
 void demand(bool holds) {
     if (!holds) std::abort();
@@ -54,8 +54,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const std::string json = to_json(document.value);
         const auto as_json = parse_json(memory, json);
         demand(as_json && equal(document.value, *as_json));
-        (void)decode_train_job(document.value);
-        (void)decode_training_runtime(document.value);
+        (void)cotrain::api::decode_train_job(document.value);
+        (void)cotrain::api::decode_training_runtime(document.value);
     }
     return 0;
 }
