@@ -10,15 +10,17 @@
 #   build.sh test          builds base and jobset (KUBEBUILDER_ASSETS or not), then runs the launcher's own tests
 #
 # COTRAIN_CACHE  where to (~/.cache/cotrain); COTRAIN_JOBS  compilers at the same time (one per processor)
-# COTRAIN_TEST_KUBERNETES=1.32  base with the kube-apiserver of that version (the module v1.32), in a directory of its
-#                own: the rest is the same
+# COTRAIN_TEST_KUBERNETES=1.36  base with the kube-apiserver of that older version (test/versions names them), in a
+#                directory of its own: the rest is the same
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+reference=$here/../reference
+. "$here/../../tools/dev/versions.sh"
 cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
 jobs=${COTRAIN_JOBS:-$(nproc)}
 older=${COTRAIN_TEST_KUBERNETES:-}
-module=.
+module=$here
 work=
 builder=
 
@@ -34,9 +36,6 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
-
-# version_of MODULE: as go.mod has it
-version_of() { awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$here/go.mod"; }
 
 # digest FILE...: of contents, so that it is the same for every checkout
 digest() { cat "$@" | sha256sum | cut -c1-16; }
@@ -73,7 +72,7 @@ show() {
 watched() {
     local what=$1 began=$SECONDS fetched compiled total
     shift
-    (cd "$here/$module" && exec setsid "$@") 2>>"$work/log" 9>&- &
+    (cd "$module" && exec setsid "$@") 2>>"$work/log" 9>&- &
     builder=$!
     while kill -0 "$builder" 2>/dev/null; do
         fetched=$(grep -c '^go: downloading' "$work/log" || true)
@@ -141,7 +140,7 @@ build_launcher() {
 
 build_base() {
     build_launcher
-    binary typed "$(digest "$here"/go.{mod,sum} "$here"/cmd/typed/*.go)" ./cmd/typed -ldflags '-s -w'
+    of_reference typed ./typed
     build_definitions
     if [[ -n ${KUBEBUILDER_ASSETS:-} ]]; then
         local name
@@ -151,26 +150,48 @@ build_base() {
         done
         return
     fi
-    local version minor name stamp=k8s.io/component-base/version
-    version=$(version_of k8s.io/kubernetes)
-    minor=${version#v1.}
-    # Without these, clients refuse to parse the server's version.
-    binary kube "$(digest "$here"/go.{mod,sum} "$here"/cmd/kube/*.go)" ./cmd/kube -ldflags \
-        "-s -w -X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
+    binary kube "$(digest "$here"/go.{mod,sum} "$here"/cmd/kube/*.go)" ./cmd/kube \
+        -ldflags "$(stamped "$(version_of k8s.io/kubernetes controlplane)")"
+    local name
     for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl kubelet kube-proxy; do
         [[ -e $dir/bin/$name ]] || ln -sfn kube "$dir/bin/$name"
     done
 }
 
+# stamped VERSION: what the linker writes into a Kubernetes; without it, clients refuse to parse the server's version.
+stamped() {
+    local minor=${1#v1.} stamp=k8s.io/component-base/version
+    echo "-s -w -X $stamp.gitVersion=$1 -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
+}
+
+# module_of_older VERSION: $work/older, a module of nothing but that server; the checksum database vouches for its modules
+module_of_older() {
+    local file
+    module=$work/older
+    mkdir -p "$module"
+    cp "$here/older/main.go" "$module"
+    file=$(cd "$here" && "$go" mod download -json "k8s.io/kubernetes@$1" | sed -n 's/^.*"GoMod": "\(.*\)".*/\1/p')
+    [[ -f $file ]] || die "k8s.io/kubernetes@$1: the Go module proxy does not have it or cannot be reached"
+    {
+        printf 'module cotrain.dev/controlplane/older\n\ngo 1.26.0\n\nrequire k8s.io/kubernetes %s\n' "$1"
+        sed -n 's|^\t\(k8s.io/[^ ]*\) => .*|replace \1 => \1 v0.'"${1#v1.}|p" "$file"
+    } >"$module/go.mod"
+}
+
 # build_older: a directory like bin, but with the older server
 build_older() {
-    local version key name beside=$dir/$older stamp=k8s.io/component-base/version
-    key=$(digest "$here/v$older"/{go.mod,go.sum,main.go})
-    version=$(awk '$1 == "k8s.io/kubernetes" { print $2; exit }' "$here/v$older/go.mod")
-    module=v$older
-    binary "kube-apiserver-$older-$key" "$key" . -ldflags \
-        "-s -w -X $stamp.gitVersion=$version -X $stamp.gitMajor=1 -X $stamp.gitMinor=${older#1.}"
-    module=.
+    local version key name beside=$dir/$older gates=
+    version=$(versions_of k8s.io/kubernetes controlplane/older | grep "^v$older\.")
+    # 1.30 and 1.31 have no WatchList: the oldest stands for them.
+    [[ $older != 1.32 ]] || gates=WatchList=false
+    key=$(digest "$here/older/main.go" <(echo "$version $gates"))
+    name=kube-apiserver-$older-$key
+    if ! built "$name" "$key"; then
+        find_go
+        module_of_older "$version"
+        GOFLAGS=-mod=mod binary "$name" "$key" . -ldflags "$(stamped "$version") -X main.gates=$gates"
+        module=$here
+    fi
     mkdir -p "$beside"
     for name in "$dir"/bin/*; do
         [[ $name != */kube-apiserver-* ]] || continue
@@ -188,21 +209,26 @@ build_jobset() {
 
 build_reference() {
     build_definitions
-    binary trainer-controller-manager "$(digest "$here"/go.{mod,sum})" \
-        github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager -ldflags '-s -w'
+    of_reference trainer-controller-manager github.com/kubeflow/trainer/v2/cmd/trainer-controller-manager
+}
+
+# of_reference NAME PACKAGE: of the module that has the reference and the Kubernetes libraries it compiles with
+of_reference() {
+    module=$reference
+    binary "$1" "$(digest "$reference"/go.{mod,sum} "$reference"/typed/*.go)" "$2" -ldflags '-s -w'
+    module=$here
 }
 
 # Definitions and webhook manifests come with the modules; copied so that nobody needs Go to find them.
 build_definitions() {
     [[ ! -d $dir/crds ]] || return 0
     find_go
-    : >"$work/log"
-    : >"$work/packages"
-    local jobset=sigs.k8s.io/jobset trainer=github.com/kubeflow/trainer/v2 scheduler=sigs.k8s.io/scheduler-plugins
-    watched definitions "$go" mod download "$jobset" "$trainer" "$scheduler"
-    module_dir() { (cd "$here" && "$go" list -m -f '{{.Dir}}' "$1"); }
-    jobset=$(module_dir "$jobset") trainer=$(module_dir "$trainer") scheduler=$(module_dir "$scheduler")
-    local to=$work/crds
+    local jobset trainer scheduler to=$work/crds
+    jobset=$(module_files sigs.k8s.io/jobset controlplane)
+    trainer=$(module_files github.com/kubeflow/trainer/v2)
+    scheduler=$(module_files sigs.k8s.io/scheduler-plugins)
+    [[ -d $jobset && -d $trainer && -d $scheduler ]] ||
+        die "definitions: the Go module proxy cannot be reached; this needs a network once, or another GOPROXY"
     mkdir -p "$to/webhooks" "$to/trainer"
     install -m 644 "$jobset/config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml" "$to/jobset.yaml"
     install -m 644 "$jobset/config/components/webhook/manifests.yaml" "$to/webhooks/jobset.yaml"
@@ -224,9 +250,10 @@ run_tests() {
     "$go" test -count=1 ./cmd/controlplane ./internal/...
 }
 
+older_minors() { versions_of k8s.io/kubernetes controlplane/older | sed -E 's/^v([0-9]+\.[0-9]+).*/\1/'; }
 usage() { say "$*"; exit 2; }
-[[ -z $older || -f $here/v$older/go.mod ]] ||
-    usage "COTRAIN_TEST_KUBERNETES=$older: there are $(cd "$here" && echo v1.* | sed 's/v//g'); unset it for the newest"
+[[ -z $older ]] || older_minors | grep -qx "$older" ||
+    usage "COTRAIN_TEST_KUBERNETES=$older: there are $(older_minors | xargs); unset it for the newest"
 [[ -z $older || -z ${KUBEBUILDER_ASSETS:-} ]] ||
     usage "COTRAIN_TEST_KUBERNETES and KUBEBUILDER_ASSETS both name a kube-apiserver: unset one"
 [[ $jobs =~ ^[1-9][0-9]*$ ]] || usage "COTRAIN_JOBS=$jobs: give a number of compilers"
@@ -239,7 +266,7 @@ for target; do
     esac
 done
 
-dir=$cache/kube-$(digest "$here"/go.{mod,sum} "$here"/cmd/kube/*.go $(sources_of_launcher))
+dir=$cache/kube-$(digest {"$here","$reference"}/go.{mod,sum} "$here"/cmd/kube/*.go "$reference"/typed/*.go $(sources_of_launcher))
 mkdir -p "$dir/bin" "$dir/keys" 2>/dev/null || die "cannot write to $cache; set COTRAIN_CACHE to a directory that can be written"
 exec 9>"$cache/controlplane.lock"
 if ! flock -n 9; then

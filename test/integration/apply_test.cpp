@@ -3,7 +3,7 @@
 
 #include <stdexcept>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 #include "integration/control.hpp"
 #include "kube/client.hpp"
 #include "reconcile/write_gate.hpp"
@@ -69,17 +69,17 @@ struct scene {
 };
 
 std::string uid_of(const std::string& object) {
-    api::arena memory;
-    return std::string(api::parse_json(memory, object)->get({"metadata", "uid"}).as_string());
+    doc::arena memory;
+    return std::string(doc::parse_json(memory, object)->get({"metadata", "uid"}).as_string());
 }
 
 // managedFields without their times.
 std::string owners_of(const std::string& object) {
-    api::arena memory;
+    doc::arena memory;
     std::string out;
-    for (const api::ref entry : api::parse_json(memory, object)->get({"metadata", "managedFields"}).items()) {
+    for (const doc::ref entry : doc::parse_json(memory, object)->get({"metadata", "managedFields"}).items()) {
         out.append(entry.get("manager").as_string()).append(" ").append(entry.get("operation").as_string());
-        out.append(" ").append(api::to_json(entry.get("fieldsV1"))).append("\n");
+        out.append(" ").append(doc::to_json(entry.get("fieldsV1"))).append("\n");
     }
     return out;
 }

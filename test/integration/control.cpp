@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "kube/find_config.hpp"
+#include "kube/config.hpp"
 
 namespace cotrain::test {
 

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "api/json.hpp"
-#include "api/schema/check.hpp"
-#include "api/schema/crd.hpp"
+#include "crd/check.hpp"
+#include "crd/crd.hpp"
+#include "doc/json.hpp"
 #include "integration/control.hpp"
 #include "kube/client.hpp"
 #include "support/run.hpp"
@@ -16,7 +16,7 @@
 namespace cotrain::kube {
 namespace {
 
-namespace schema = api::schema;
+namespace schema = crd;
 
 constexpr resource definitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition",
                                false};
@@ -64,11 +64,11 @@ struct scene {
     // Applies a definition and asks until its objects are served. It stays for the whole run: one that is deleted and
     // made again is served, gone and served in no reliable order.
     static awaitable<void> install(scene* self, const schema::definition* of) {
-        api::arena memory;
-        const api::ref crd = schema::make_crd(memory, *of);
+        doc::arena memory;
+        const doc::ref crd = schema::make_crd(memory, *of);
         const std::string name{crd.get({"metadata", "name"}).as_string()};
         const auto applied =
-            co_await self->api->apply(definitions, {.name = name}, api::to_json(crd), true, {.field_manager = "test"});
+            co_await self->api->apply(definitions, {.name = name}, doc::to_json(crd), true, {.field_manager = "test"});
         EXPECT_TRUE(applied.has_value()) << (applied ? "" : applied.error().message);
         if (!applied) co_return;
         for (int i = 0; i < questions_max; ++i) {
@@ -86,8 +86,8 @@ struct answer {
 };
 
 awaitable<answer> ask(scene* s, std::string document) {
-    api::arena memory;
-    const auto parsed = api::parse_json(memory, document);
+    doc::arena memory;
+    const auto parsed = doc::parse_json(memory, document);
     const resource of = resource_of(definition_of(parsed->get("kind").as_string()));
     auto created = co_await s->api->create(of, s->ns, document, {.dry_run = true});
     if (created) co_return answer{true, {}, std::move(created->body)};
@@ -195,39 +195,39 @@ class mutation {
    public:
     explicit mutation(std::mt19937& random) : random_(random) {}
 
-    std::string of(api::ref document) {
-        const api::ref spec = document.get("spec");
+    std::string of(doc::ref document) {
+        const doc::ref spec = document.get("spec");
         target_ = 1 + random_() % count(spec);
         std::string out = "{";
-        for (const api::member& m : document.members()) {
+        for (const doc::member& m : document.members()) {
             out += (out.size() == 1 ? "\"" : ",\"") + std::string{m.key()} + "\":";
             if (m.key() == "spec") {
                 print(spec, out);
             } else {
-                api::append_json(out, m.value);
+                doc::append_json(out, m.value);
             }
         }
         return out + "}";
     }
 
    private:
-    static std::size_t count(api::ref value) {
+    static std::size_t count(doc::ref value) {
         std::size_t sum = 0;
-        for (const api::member& m : value.members()) sum += 1 + count(m.value);
-        for (const api::ref item : value.items()) sum += 1 + count(item);
+        for (const doc::member& m : value.members()) sum += 1 + count(m.value);
+        for (const doc::ref item : value.items()) sum += 1 + count(item);
         return sum;
     }
 
-    void print(api::ref value, std::string& out) {
-        if (!value.is_container()) return api::append_json(out, value);
+    void print(doc::ref value, std::string& out) {
+        if (!value.is_container()) return doc::append_json(out, value);
         out += value.is_object() ? '{' : '[';
         bool first = true;
-        for (const api::member& m : value.members()) part("\"" + std::string{m.key()} + "\":", m.value, first, out);
-        for (const api::ref item : value.items()) part("", item, first, out);
+        for (const doc::member& m : value.members()) part("\"" + std::string{m.key()} + "\":", m.value, first, out);
+        for (const doc::ref item : value.items()) part("", item, first, out);
         out += value.is_object() ? '}' : ']';
     }
 
-    void part(const std::string& name, api::ref value, bool& first, std::string& out) {
+    void part(const std::string& name, doc::ref value, bool& first, std::string& out) {
         const bool chosen = --target_ == 0;
         const unsigned way = chosen ? random_() % 5 : 5;
         if (way == 0) return skip(value);
@@ -243,7 +243,7 @@ class mutation {
             }
         }
     }
-    void skip(api::ref) { target_ = std::size_t(-1) / 2; }
+    void skip(doc::ref) { target_ = std::size_t(-1) / 2; }
 
     std::string_view replacement() {
         static constexpr std::array<std::string_view, 30> texts{"null",
@@ -287,9 +287,9 @@ awaitable<void> compare_with_checker(scene& s) {
     std::mt19937 random(20260101);
     int accepted = 0;
     for (int i = 0; i < 600; ++i) {
-        api::arena memory;
-        const std::string text = mutation(random).of(*api::parse_json(memory, i % 2 == 0 ? rich_job : rich_runtime));
-        const auto document = api::parse_json(memory, text);
+        doc::arena memory;
+        const std::string text = mutation(random).of(*doc::parse_json(memory, i % 2 == 0 ? rich_job : rich_runtime));
+        const auto document = doc::parse_json(memory, text);
         const schema::node& type = *schema::schema_of(document->get("kind").as_string());
         const schema::shaped shaped = schema::shape(memory, type, *document);
         const auto faults = schema::check(type, shaped.document);
@@ -297,8 +297,8 @@ awaitable<void> compare_with_checker(scene& s) {
         EXPECT_EQ(said.accepted, faults.empty()) << text << '\n' << said.message;
         if (said.accepted) {
             ++accepted;
-            const auto stored = api::parse_json(memory, said.body);
-            EXPECT_TRUE(api::equal(stored->get("spec"), shaped.document.get("spec"))) << text << '\n' << said.body;
+            const auto stored = doc::parse_json(memory, said.body);
+            EXPECT_TRUE(doc::equal(stored->get("spec"), shaped.document.get("spec"))) << text << '\n' << said.body;
         }
         for (const schema::violation& v : faults) {
             // The client cuts long messages.
@@ -334,9 +334,9 @@ awaitable<void> compare_updates(scene& s) {
         const auto created = co_await s.api->create(of, s.ns, train_job("job", c.from));
         EXPECT_TRUE(created.has_value()) << created.error().message;
         if (!created) co_return;
-        api::arena memory;
-        const api::ref old = *api::parse_json(memory, created->body);
-        const api::ref now = *api::parse_json_copy(memory, train_job("job", c.to));
+        doc::arena memory;
+        const doc::ref old = *doc::parse_json(memory, created->body);
+        const doc::ref now = *doc::parse_json_copy(memory, train_job("job", c.to));
         std::string text = train_job("job", c.to);
         text.insert(
             text.find(R"("name")"),

@@ -8,7 +8,7 @@
 #include "kube/client.hpp"
 #include "support/run.hpp"
 #include "watch/heard.hpp"
-#include "watch/informers.hpp"
+#include "watch/informer.hpp"
 
 namespace cotrain::watch {
 namespace {
@@ -217,7 +217,7 @@ TEST(informers, are_ready_together_and_keep_no_foreign_config_maps) {
         kind_set watched;
         for (const kind k : {kind::config_map, kind::limit_range, kind::runtime_class, kind::priority_class})
             watched.set(static_cast<std::size_t>(k));
-        informers all(s.tools(), {.watched = watched, .namespaces = {s.ns}});
+        informers all(s.tools(), {.watched = watched, .namespaces = {s.ns}, .child_suffixes = {"-mpi-hostfile"}});
         EXPECT_FALSE(all.is_ready());
         all.start();
         EXPECT_TRUE(co_await all.ready());

@@ -4,9 +4,10 @@
 #include <stdexcept>
 
 #include "base/task_group.hpp"
+#include "doc/json.hpp"
 #include "integration/control.hpp"
 #include "kube/client.hpp"
-#include "kube/find_config.hpp"
+#include "kube/config.hpp"
 #include "reconcile/missing_rights.hpp"
 #include "support/run.hpp"
 #include "support/temp_dir.hpp"
@@ -72,10 +73,13 @@ TEST(verbs, create_get_update_patch_delete) {
         auto got = co_await s.api->get(configmaps, a);
         EXPECT_TRUE(got && got->status == 200 && got->body.contains("\"value\":\"1\""));
         if (!got) co_return;
-        const auto head = read_object_head(got->body);
-        EXPECT_TRUE(head.has_value());
-        if (!head) co_return;
-        const std::string version = ",\"resourceVersion\":\"" + head->resource_version + "\"";
+        doc::arena memory;
+        const auto read = doc::parse_json(memory, got->body);
+        EXPECT_TRUE(read.has_value());
+        if (!read) co_return;
+        const std::string first(read->get({"metadata", "resourceVersion"}).as_string());
+        const std::string uid(read->get({"metadata", "uid"}).as_string());
+        const std::string version = ",\"resourceVersion\":\"" + first + "\"";
         EXPECT_TRUE((co_await s.api->update(configmaps, a, config_map("a", "2", version))).has_value());
         expect_refusal(co_await s.api->update(configmaps, a, config_map("a", "3", version)), 409, "Conflict",
                        "update ConfigMap verbs-crud/a: 409 Conflict: ");
@@ -88,11 +92,11 @@ TEST(verbs, create_get_update_patch_delete) {
 
         expect_refusal(co_await s.api->remove(configmaps, a, {.uid = "00000000-0000-0000-0000-000000000000"}), 409,
                        "Conflict", "delete ConfigMap verbs-crud/a: 409 Conflict: ");
-        expect_refusal(co_await s.api->remove(configmaps, a, {.resource_version = head->resource_version}), 409,
-                       "Conflict", "delete ConfigMap verbs-crud/a: 409 Conflict: ");
+        expect_refusal(co_await s.api->remove(configmaps, a, {.resource_version = first}), 409, "Conflict",
+                       "delete ConfigMap verbs-crud/a: 409 Conflict: ");
         EXPECT_TRUE((co_await s.api->remove(configmaps, a, {.dry_run = true})).has_value());
-        EXPECT_TRUE((co_await s.api->remove(
-                         configmaps, a, {.dependents = propagation::background, .grace_seconds = 0, .uid = head->uid}))
+        EXPECT_TRUE((co_await s.api->remove(configmaps, a,
+                                            {.dependents = propagation::background, .grace_seconds = 0, .uid = uid}))
                         .has_value());
         expect_refusal(co_await s.api->get(configmaps, a), 404, "NotFound",
                        "get ConfigMap verbs-crud/a: 404 NotFound: configmaps \"a\" not found");

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "api/edit.hpp"
 #include "base/random.hpp"
+#include "doc/edit.hpp"
 
 namespace cotrain::test {
 
@@ -16,13 +16,13 @@ namespace cotrain::test {
 // variable has a value): where it does, ours differs from the API server on purpose.
 class random_templates {
    public:
-    random_templates(api::arena& memory, std::uint64_t seed) : memory_(memory), random_(seed) {}
+    random_templates(doc::arena& memory, std::uint64_t seed) : memory_(memory), random_(seed) {}
 
-    api::ref original() { return pod_template(false); }
-    api::ref patch() { return pod_template(true); }
+    doc::ref original() { return pod_template(false); }
+    doc::ref patch() { return pod_template(true); }
 
    private:
-    using editor = api::editor;
+    using editor = doc::editor;
 
     std::uint64_t below(std::uint64_t n) { return random_.next() % n; }
     bool maybe() { return below(2) == 0; }
@@ -30,7 +30,7 @@ class random_templates {
     std::string name() { return std::string(1, static_cast<char>('a' + below(5))); }
     editor object() { return editor::object(memory_); }
 
-    api::ref pod_template(bool patch) {
+    doc::ref pod_template(bool patch) {
         editor out = object();
         if (maybe()) out.ensure_object("metadata").set("labels", texts(patch));
         editor spec = out.ensure_object("spec");
@@ -58,7 +58,7 @@ class random_templates {
         for (const std::string_view field : {"tolerations", "affinity", "imagePullSecrets", "schedulerName"}) {
             if (patch && rarely()) take_away(spec, field);
         }
-        return api::freeze(memory_, out);
+        return doc::freeze(memory_, out);
     }
 
     static void take_away(editor from, std::string_view field) {
@@ -215,7 +215,7 @@ class random_templates {
         return out;
     }
 
-    api::arena& memory_;
+    doc::arena& memory_;
     base::random_source random_;
 };
 

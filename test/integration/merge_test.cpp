@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 #include "integration/control.hpp"
 #include "integration/merge_random.hpp"
 #include "kube/client.hpp"
@@ -23,14 +23,14 @@ constexpr std::uint64_t patches_each = 25;
 // What the server says of a pod template: the template as it would be stored, or a refusal.
 struct outcome {
     bool accepted = false;
-    api::ref pod_template;
+    doc::ref pod_template;
     std::string message;
 };
 
 struct scene {
     asio::io_context loop{1};
     std::unique_ptr<client> api;
-    api::arena memory;
+    doc::arena memory;
     int agreed = 0;
     int refused = 0;
 
@@ -45,16 +45,16 @@ struct scene {
             EXPECT_EQ(said.error().http_status, 422) << said.error().message;
             return {.message = said.error().message};
         }
-        const auto document = api::parse_json_copy(memory, said->body);
+        const auto document = doc::parse_json_copy(memory, said->body);
         EXPECT_TRUE(document.has_value());
-        return {.accepted = true, .pod_template = document ? document->get("template") : api::ref{}};
+        return {.accepted = true, .pod_template = document ? document->get("template") : doc::ref{}};
     }
 
-    std::string object(const std::string& name, api::ref pod_template) {
-        api::editor out = api::editor::object(memory);
+    std::string object(const std::string& name, doc::ref pod_template) {
+        doc::editor out = doc::editor::object(memory);
         out.set("apiVersion", "v1").set("kind", "PodTemplate").ensure_object("metadata").set("name", name);
         out.set("template", pod_template);
-        return api::to_json(out);
+        return doc::to_json(out);
     }
 
     awaitable<outcome> patched_by_server(std::string name, std::string body) {
@@ -65,26 +65,26 @@ struct scene {
         }
         co_return read(co_await api->perform(std::move(*what)));
     }
-    awaitable<outcome> stored_by_server(std::string name, api::ref pod_template) {
+    awaitable<outcome> stored_by_server(std::string name, doc::ref pod_template) {
         co_return read(co_await api->update(pod_templates, {.ns = "default", .name = name}, object(name, pod_template),
                                             {.dry_run = true}));
     }
 };
 
 // Both ways must end alike: the server merges, or the server takes (and defaults) what we merged.
-awaitable<void> compare(scene* s, std::string name, api::ref stored, api::ref patch) {
+awaitable<void> compare(scene* s, std::string name, doc::ref stored, doc::ref patch) {
     const auto ours = runtime::strategic_merge(s->memory, stored, patch, runtime::schema::pod_template);
-    EXPECT_TRUE(ours.has_value()) << ours.error().message << " for " << api::to_json(patch);
+    EXPECT_TRUE(ours.has_value()) << ours.error().message << " for " << doc::to_json(patch);
     if (!ours) co_return;
-    api::editor body = api::editor::object(s->memory);
+    doc::editor body = doc::editor::object(s->memory);
     body.set("template", patch);
-    const outcome theirs = co_await s->patched_by_server(name, api::to_json(body));
+    const outcome theirs = co_await s->patched_by_server(name, doc::to_json(body));
     const outcome mine = co_await s->stored_by_server(name, *ours);
     const bool alike =
         theirs.accepted == mine.accepted && (!mine.accepted || equal(theirs.pod_template, mine.pod_template));
-    EXPECT_TRUE(alike) << api::to_json(stored) << "\n+ " << api::to_json(patch) << "\nserver "
-                       << (theirs.accepted ? api::to_json(theirs.pod_template) : theirs.message) << "\nours   "
-                       << (mine.accepted ? api::to_json(mine.pod_template) : mine.message);
+    EXPECT_TRUE(alike) << doc::to_json(stored) << "\n+ " << doc::to_json(patch) << "\nserver "
+                       << (theirs.accepted ? doc::to_json(theirs.pod_template) : theirs.message) << "\nours   "
+                       << (mine.accepted ? doc::to_json(mine.pod_template) : mine.message);
     ++(theirs.accepted ? s->agreed : s->refused);
 }
 
@@ -96,7 +96,7 @@ awaitable<void> play(scene* s) {
             s->read(co_await s->api->create(pod_templates, "default", s->object(name, random.original())));
         EXPECT_TRUE(original.accepted) << original.message;
         for (std::uint64_t i = 0; original.accepted && i < patches_each && !testing::Test::HasFailure(); ++i) {
-            co_await compare(s, name, api::freeze(s->memory, original.pod_template), random.patch());
+            co_await compare(s, name, doc::freeze(s->memory, original.pod_template), random.patch());
         }
         if (original.accepted) {
             EXPECT_TRUE((co_await s->api->remove(pod_templates, {.ns = "default", .name = name})).has_value());

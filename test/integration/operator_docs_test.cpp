@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/yaml.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 #include "integration/control.hpp"
 #include "integration/operator_scene.hpp"
 #include "support/temp_dir.hpp"
@@ -41,11 +41,11 @@ TEST(operator_docs, the_commands_of_the_page_on_field_ownership_show_what_it_say
         const std::string page = read_file(fs::path(COTRAIN_SOURCE_DIR) / "docs" / "field-ownership.md");
         const temp_dir place;
         place.write("job.yaml", block(page, "yaml"));
-        api::arena memory;
+        doc::arena memory;
         const std::string known = read_file(test_variable("COTRAIN_TEST_KUBECONFIG"));
-        api::editor config = api::editor::of(memory, *api::parse_yaml(memory, known));
+        doc::editor config = doc::editor::of(memory, *doc::parse_yaml(memory, known));
         config.child("contexts").child(std::size_t{0}).child("context").set("namespace", s.ns);
-        place.write("config", api::to_json(config));
+        place.write("config", doc::to_json(config));
 
         EXPECT_TRUE(co_await s.start_operator());
         const std::string kubectl = fs::path(test_variable("COTRAIN_TEST_KUBECTL")).parent_path().string();

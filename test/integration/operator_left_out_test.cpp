@@ -10,7 +10,7 @@
 #include "base/task_group.hpp"
 #include "integration/operator_scene.hpp"
 #include "watch/heard.hpp"
-#include "watch/informers.hpp"
+#include "watch/informer.hpp"
 
 namespace cotrain::test {
 namespace {
@@ -36,7 +36,7 @@ struct looking {
           all({group, *s.api, texts, listener, random, base::null_logger()},
               {.watched = watch::kind_set().set(static_cast<std::size_t>(kind::training_runtime)),
                .namespaces = {s.ns},
-               .runtimes = {.of_namespaces = {.namespace_bytes = 40'000, .all_bytes = 160'000}}}) {
+               .kept = {.of_namespaces = {.namespace_bytes = 40'000, .all_bytes = 160'000}}}) {
         all.start();
     }
     awaitable<void> end() {

@@ -12,9 +12,9 @@
 #include <string>
 
 #include "admission/own_fields.hpp"
-#include "api/edit.hpp"
-#include "api/json.hpp"
 #include "api/names.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 #include "integration/control.hpp"
 #include "integration/operator_sim_child.hpp"
 #include "integration/serve_scene.hpp"
@@ -23,8 +23,8 @@ namespace cotrain::test {
 namespace {
 
 using namespace std::chrono_literals;
-using api::editor;
-using api::ref;
+using doc::editor;
+using doc::ref;
 namespace names = api::names;
 
 constexpr kube::resource definitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
@@ -54,11 +54,11 @@ class scene {
 
     // A job that has one of our fields, with the value of samples().
     [[nodiscard]] std::string with(const std::string& manifest, const admission::own_field& field) {
-        editor out = editor::of(memory_, *api::parse_json_copy(memory_, manifest));
+        editor out = editor::of(memory_, *doc::parse_json_copy(memory_, manifest));
         editor above = out;
         for (const auto step : field.path.first(field.path.size() - 1)) above = above.ensure_object(step);
         above.set(field.path.back(), sample(field));
-        return api::to_json(out);
+        return doc::to_json(out);
     }
     [[nodiscard]] ref sample(const admission::own_field& field) {
         const auto found = samples().find(field.copy);
@@ -66,12 +66,12 @@ class scene {
             ADD_FAILURE() << field.copy << ": this field needs a sample";
             return ref::make_bool(true);
         }
-        return *api::parse_json_copy(memory_, found->second);
+        return *doc::parse_json_copy(memory_, found->second);
     }
     [[nodiscard]] awaitable<ref> get(std::string name) {
         const auto got = co_await in_.api->get(kinds::train_job, {.ns = in_.ns, .name = name});
         EXPECT_TRUE(got) << (got ? "" : got.error().message);
-        co_return got ? *api::parse_json_copy(memory_, got->body) : ref{};
+        co_return got ? *doc::parse_json_copy(memory_, got->body) : ref{};
     }
     [[nodiscard]] awaitable<bool> create(std::string manifest) {
         const auto made = co_await in_.api->create(kinds::train_job, in_.ns, manifest);
@@ -92,7 +92,7 @@ class scene {
         for (int i = 0; i < tries; ++i) {
             const ref now = co_await get(name);
             const auto done = co_await in_.api->update(kinds::train_job, {.ns = in_.ns, .name = name},
-                                                       api::to_json(typed(now, suspend)));
+                                                       doc::to_json(typed(now, suspend)));
             if (!done && done.error().http_status == 409) continue;
             EXPECT_TRUE(done) << name << ": " << (done ? "" : done.error().message);
             co_return;
@@ -113,28 +113,28 @@ class scene {
         for (const auto step : field.path) value = value.get(step);
         const ref copy = now.get({"metadata", "annotations", field.copy});
         if (there) {
-            EXPECT_TRUE(equal(value, sample(field))) << when << ": " << api::to_json(now);
+            EXPECT_TRUE(equal(value, sample(field))) << when << ": " << doc::to_json(now);
             EXPECT_TRUE(copy.is_string()) << when;
             EXPECT_TRUE(admission::has_fields_kept(now)) << when;
         } else {
-            EXPECT_FALSE(value || copy || admission::has_fields_kept(now)) << when << ": " << api::to_json(now);
+            EXPECT_FALSE(value || copy || admission::has_fields_kept(now)) << when << ": " << doc::to_json(now);
         }
     }
 
    private:
     // What Go's types leave of a job, with the change that Kueue makes.
     ref typed(ref now, bool suspend) {
-        const finished passed = run_shell(typed_ + " < " + files_.write("job.json", api::to_json(now)));
-        const auto parsed = api::parse_json_copy(memory_, passed.output);
+        const finished passed = run_shell(typed_ + " < " + files_.write("job.json", doc::to_json(now)));
+        const auto parsed = doc::parse_json_copy(memory_, passed.output);
         if (!parsed) throw std::runtime_error(passed.output);
         EXPECT_FALSE(admission::has_fields_kept(*parsed));
         editor out = editor::of(memory_, *parsed);
         out.child("spec").set("suspend", suspend);
-        return api::freeze(memory_, out);
+        return doc::freeze(memory_, out);
     }
 
     operator_scene& in_;
-    api::arena memory_;
+    doc::arena memory_;
     temp_dir files_;
     std::string typed_ =
         (std::filesystem::path(test_variable("COTRAIN_TEST_CRDS")).parent_path() / "bin/typed").string();
@@ -159,12 +159,12 @@ awaitable<void> pass_through_a_typed_client(scene* s, admission::own_field field
 
 // Once: the copy in the annotation is not applied beside the field.
 bool tolerates_once(const std::string& job_sets, std::string_view name) {
-    api::arena memory;
-    const auto list = api::parse_json(memory, job_sets);
+    doc::arena memory;
+    const auto list = doc::parse_json(memory, job_sets);
     if (!list) return false;
     for (const ref each : list->get("items").items()) {
         if (each.get({"metadata", "name"}).as_string() != name || each.get({"spec", "suspend"}).as_bool(true)) continue;
-        return count_of(api::to_json(each.get("spec")), R"("key":"gpu")") == 1;
+        return count_of(doc::to_json(each.get("spec")), R"("key":"gpu")") == 1;
     }
     return false;
 }

@@ -1,9 +1,9 @@
 // With JobSet's own controller and webhooks: what changes of suspended jobs comes about, though JobSet refuses it.
 #include <gtest/gtest.h>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/schema/crd.hpp"
+#include "crd/crd.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
 #include "integration/control.hpp"
 #include "integration/operator_scene.hpp"
 #include "integration/operator_side_plane.hpp"
@@ -16,17 +16,17 @@ constexpr kube::resource definitions{"apiextensions.k8s.io", "v1", "customresour
 
 // As the chart renders it with gate MutableWhileSuspended.
 awaitable<void> free_trainer(operator_scene* s) {
-    for (const api::schema::definition& each : api::schema::definitions()) {
+    for (const crd::definition& each : crd::definitions()) {
         if (each.resource.kind != "TrainJob") continue;
-        api::arena memory;
-        api::editor crd = api::editor::of(memory, api::deep_copy(memory, api::schema::make_crd(memory, each)));
-        api::editor spec = crd.child({"spec", "versions"})
+        doc::arena memory;
+        doc::editor crd = doc::editor::of(memory, doc::deep_copy(memory, crd::make_crd(memory, each)));
+        doc::editor spec = crd.child({"spec", "versions"})
                                .child(0)
                                .child({"schema", "openAPIV3Schema", "properties", "spec", "properties", "trainer"});
         spec.remove("x-kubernetes-validations");
         const std::string name(crd.get({"metadata", "name"}).as_string());
         EXPECT_TRUE(
-            co_await s->api->apply(definitions, {.name = name}, api::to_json(crd), true, {.field_manager = "test"}));
+            co_await s->api->apply(definitions, {.name = name}, doc::to_json(crd), true, {.field_manager = "test"}));
     }
 }
 

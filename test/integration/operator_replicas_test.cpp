@@ -9,10 +9,10 @@
 #include <map>
 #include <set>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/yaml.hpp"
 #include "base/random.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 #include "integration/control.hpp"
 #include "integration/operator_scene.hpp"
 
@@ -39,13 +39,13 @@ class acting_as {
     explicit acting_as(const std::string& name) {
         std::ifstream in(test_variable("COTRAIN_TEST_KUBECONFIG"));
         const std::string text{std::istreambuf_iterator<char>(in), {}};
-        api::arena memory;
-        api::editor document = api::editor::of(memory, *api::parse_yaml(memory, text));
-        api::editor user = document.child("users").child(std::size_t{0}).child("user");
+        doc::arena memory;
+        doc::editor document = doc::editor::of(memory, *doc::parse_yaml(memory, text));
+        doc::editor user = document.child("users").child(std::size_t{0}).child("user");
         user.set("as", name);
         user.ensure_array("as-groups").append("system:masters");
         file_ = (std::filesystem::temp_directory_path() / ("cotrain-" + name + std::to_string(::getpid()))).string();
-        std::ofstream(file_) << api::to_json(document);
+        std::ofstream(file_) << doc::to_json(document);
     }
     ~acting_as() { std::filesystem::remove(file_); }
     acting_as(const acting_as&) = delete;
@@ -98,7 +98,7 @@ awaitable<void> take_over(operator_scene* s, std::vector<std::unique_ptr<replica
     if (leader == all->end()) co_return;
     auto& other = **std::ranges::find_if(*all, [&](const auto& r) { return r != *leader; });
     // Before that it takes no part in the election, and could not tell how old the Lease is.
-    EXPECT_TRUE(co_await other.process->said("in sync with the cluster", std::chrono::seconds(30)));
+    EXPECT_TRUE(co_await other.process->said("caches synced", std::chrono::seconds(30)));
     // In the middle of work.
     co_await s->create_jobs("a-" + std::to_string(round) + "-", 0, 20, torch_job);
     (*leader)->process->signal(fault);
@@ -149,7 +149,7 @@ TEST(operator_replicas, a_graceful_stop_hands_over_at_once) {
         operator_child first(s.loop, text);
         EXPECT_TRUE(co_await first.said("\"leading\""));
         operator_child second(s.loop, text);
-        EXPECT_TRUE(co_await second.said("in sync with the cluster"));
+        EXPECT_TRUE(co_await second.said("caches synced"));
         EXPECT_EQ(second.log().find("\"leading\""), std::string::npos);
         const auto begun = std::chrono::steady_clock::now();
         EXPECT_EQ(co_await first.stop(), 0);

@@ -6,9 +6,9 @@
 #include <fstream>
 #include <set>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/yaml.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 #include "integration/control.hpp"
 #include "integration/operator_scene.hpp"
 #include "support/temp_dir.hpp"
@@ -48,33 +48,33 @@ std::string rules_of(const std::string& file, std::string_view kind) {
     const std::string text = read_text(std::filesystem::path(COTRAIN_SOURCE_DIR) / "deploy" / file);
     for (std::size_t at = 0; at != text.npos;) {
         const std::size_t end = text.find("\n---\n", at);
-        api::arena memory;
+        doc::arena memory;
         const std::string part = text.substr(at, end == text.npos ? end : end - at);
-        const auto document = api::parse_yaml(memory, part);
-        if (document && document->get("kind").as_string() == kind) return api::to_json(document->get("rules"));
+        const auto document = doc::parse_yaml(memory, part);
+        if (document && document->get("kind").as_string() == kind) return doc::to_json(document->get("rules"));
         at = end == text.npos ? end : end + 5;
     }
     throw std::runtime_error(file + " has no " + std::string(kind));
 }
 
 std::string without_secrets(const std::string& rules) {
-    api::arena memory;
-    const auto all = api::parse_json(memory, rules);
-    api::editor kept = api::editor::array(memory);
-    for (const api::ref rule : all->items())
-        if (!api::to_json(rule.get("resources")).contains("secrets")) kept.append(rule);
-    return api::to_json(kept);
+    doc::arena memory;
+    const auto all = doc::parse_json(memory, rules);
+    doc::editor kept = doc::editor::array(memory);
+    for (const doc::ref rule : all->items())
+        if (!doc::to_json(rule.get("resources")).contains("secrets")) kept.append(rule);
+    return doc::to_json(kept);
 }
 
 // The kubeconfig of the run, acting as somebody without any right but those that are granted.
 class somebody {
    public:
     explicit somebody(std::string name) : name_(std::move(name)) {
-        api::arena memory;
+        doc::arena memory;
         const std::string text = read_text(test_variable("COTRAIN_TEST_KUBECONFIG"));
-        api::editor document = api::editor::of(memory, *api::parse_yaml(memory, text));
+        doc::editor document = doc::editor::of(memory, *doc::parse_yaml(memory, text));
         document.child("users").child(std::size_t{0}).child("user").set("as", name_);
-        place_.write("kubeconfig", api::to_json(document));
+        place_.write("kubeconfig", doc::to_json(document));
     }
     [[nodiscard]] std::string file() const { return place_.path("kubeconfig"); }
     [[nodiscard]] const std::string& name() const { return name_; }
@@ -110,7 +110,7 @@ class somebody {
 
 awaitable<bool> start(operator_scene& s, const somebody& who, std::string config) {
     s.child = std::make_unique<operator_child>(s.loop, std::string(head) + config, who.file());
-    co_return co_await s.child->said("every job was looked at", std::chrono::seconds(120));
+    co_return co_await s.child->said("all TrainJobs reconciled", std::chrono::seconds(120));
 }
 
 struct requests {

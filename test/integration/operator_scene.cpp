@@ -7,11 +7,11 @@
 #include <fstream>
 #include <stdexcept>
 
-#include "api/json.hpp"
-#include "api/schema/crd.hpp"
 #include "base/task_group.hpp"
+#include "crd/crd.hpp"
+#include "doc/json.hpp"
 #include "integration/control.hpp"
-#include "kube/find_config.hpp"
+#include "kube/config.hpp"
 #include "support/run.hpp"
 
 namespace cotrain::test {
@@ -45,7 +45,7 @@ kube::cluster_config cluster_of(const std::string& kubeconfig) {
     return std::move(*config);
 }
 
-std::string text_of(api::ref value) { return std::string(value.as_string()); }
+std::string text_of(doc::ref value) { return std::string(value.as_string()); }
 
 }  // namespace
 
@@ -63,11 +63,11 @@ std::vector<audit_entry> audit_log::read() {
     in.seekg(static_cast<std::streamoff>(offset_));
     for (std::string line; std::getline(in, line) && !in.eof();) {
         offset_ += line.size() + 1;
-        api::arena memory;
-        const auto e = api::parse_json(memory, line);
+        doc::arena memory;
+        const auto e = doc::parse_json(memory, line);
         if (!e) continue;
-        const api::ref object = e->get("objectRef");
-        const api::ref as = e->get("impersonatedUser");
+        const doc::ref object = e->get("objectRef");
+        const doc::ref as = e->get("impersonatedUser");
         out.push_back({.verb = text_of(e->get("verb")),
                        .agent = text_of(e->get("userAgent")),
                        .user = text_of(as ? as.get("username") : e->get({"user", "username"})),
@@ -113,11 +113,11 @@ awaitable<void> operator_scene::run(awaitable<void> (*body)(operator_scene&)) {
 }
 
 awaitable<bool> operator_scene::prepare() {
-    for (const api::schema::definition& each : api::schema::definitions()) {
-        api::arena memory;
-        const api::ref crd = api::schema::make_crd(memory, each);
+    for (const crd::definition& each : crd::definitions()) {
+        doc::arena memory;
+        const doc::ref crd = crd::make_crd(memory, each);
         const std::string name(crd.get({"metadata", "name"}).as_string());
-        const std::string body = api::to_json(crd);
+        const std::string body = doc::to_json(crd);
         const api::resource_type& t = each.resource;
         if (!co_await api->apply(definitions, {.name = name}, body, true, {.field_manager = "test"})) co_return false;
         const auto due = clock::now() + std::chrono::seconds(60);
@@ -134,7 +134,7 @@ awaitable<bool> operator_scene::prepare() {
 awaitable<bool> operator_scene::start_operator(std::string config) {
     if (config.empty()) config = "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\n";
     child = std::make_unique<operator_child>(loop, std::move(config), kubeconfig);
-    co_return co_await child->said("every job was looked at", std::chrono::seconds(120));
+    co_return co_await child->said("all TrainJobs reconciled", std::chrono::seconds(120));
 }
 
 awaitable<void> operator_scene::create_jobs(std::string prefix, int from, int to, std::string spec) {

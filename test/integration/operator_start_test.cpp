@@ -39,7 +39,7 @@ awaitable<void> wait_for_definitions(asio::io_context* loop, const side_plane* p
     EXPECT_TRUE(co_await child.said("jobset.sigs.k8s.io/docs/installation"));
     EXPECT_TRUE(co_await child.said("trainjobs.trainer.kubeflow.org"));
     EXPECT_FALSE(child.log().contains("\"leading\""));
-    EXPECT_FALSE(child.log().contains("lease holder changed")) << "it leaves the Lease to who could work with it";
+    EXPECT_FALSE(child.log().contains("Lease holder changed")) << "it leaves the Lease to who could work with it";
     EXPECT_TRUE(apply_manifests(plane->kubeconfig(), (fs::path(COTRAIN_SOURCE_DIR) / "deploy" / "crds").string()));
     EXPECT_TRUE(apply_manifests(plane->kubeconfig(), test_variable("COTRAIN_TEST_CRDS") + "/jobset.yaml"));
     EXPECT_TRUE(co_await child.said("\"leading\""));
@@ -124,7 +124,7 @@ bool leaves_no_core(pid_t of) {
 
 awaitable<void> reload(asio::io_context* loop) {
     operator_child child(*loop, config);
-    EXPECT_TRUE(co_await child.said("the operator starts"));
+    EXPECT_TRUE(co_await child.said("starting operator"));
     EXPECT_TRUE(leaves_no_core(child.pid()));
     child.rewrite(std::string(config) + "clientConnection: {qps: 7, burst: 9}\n" +
                   "controller: {groupKindConcurrency: {TrainJob.trainer.kubeflow.org: 3}}\n");

@@ -80,8 +80,7 @@ awaitable<void> see_gates(operator_scene* s, serve_scene* web) {
     }));
     EXPECT_TRUE(co_await s->until(kinds::train_job,
                                   [](const std::string& all) { return all.contains(R"("type":"Pending")"); }));
-    EXPECT_TRUE(
-        co_await s->until(kinds::event, [](const std::string& all) { return all.contains("\"JobSetCreated\""); }));
+    EXPECT_TRUE(co_await s->until(kinds::event, [](const std::string& all) { return all.contains("\"Created\""); }));
     const auto done = co_await s->api->merge_patch(
         kinds::job_set, {.ns = s->ns, .name = "short"},
         R"({"status":{"conditions":[{"type":"Completed","status":"True","reason":"Test","message":"done",)"

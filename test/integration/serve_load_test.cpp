@@ -92,7 +92,7 @@ awaitable<void> load(operator_scene& s) {
     serve_scene other(s);
     EXPECT_TRUE(co_await s.start_operator(web.config("")));
     operator_child second(s.loop, other.config(""), s.kubeconfig);
-    EXPECT_TRUE(co_await second.said("in sync with the cluster"));
+    EXPECT_TRUE(co_await second.said("caches synced"));
     EXPECT_TRUE(co_await web.created_within("first", 30s)) << web.said;
 
     tally all;

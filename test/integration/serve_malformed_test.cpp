@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/yaml.hpp"
+#include "doc/yaml.hpp"
 #include "integration/serve_scene.hpp"
 #include "support/one_change.hpp"
 
@@ -46,14 +46,14 @@ awaitable<void> send_malformed(operator_scene& s) {
     co_await web.install_webhooks();
     EXPECT_TRUE(co_await s.start_operator(web.config("")));
     EXPECT_TRUE(co_await web.created_within("first", std::chrono::seconds(30))) << web.said;
-    api::arena memory;
-    const auto job = api::parse_yaml(memory, job_yaml);
+    doc::arena memory;
+    const auto job = doc::parse_yaml(memory, job_yaml);
     for (const one_change& each : every_one_change(*job))
         judge(each, co_await s.api->create(kinds::train_job, s.ns, each.json, {.dry_run = true}));
-    const auto stored = co_await s.api->create(kinds::train_job, s.ns, api::to_json(*job));
+    const auto stored = co_await s.api->create(kinds::train_job, s.ns, doc::to_json(*job));
     EXPECT_TRUE(stored) << (stored ? "" : stored.error().message);
     if (!stored) co_return;
-    for (const one_change& each : every_one_change(*api::parse_json(memory, stored->body))) {
+    for (const one_change& each : every_one_change(*doc::parse_json(memory, stored->body))) {
         if (!each.what.starts_with("/spec")) continue;
         judge(each, co_await s.api->update(kinds::train_job, {s.ns, "job"}, each.json, {.dry_run = true}));
     }

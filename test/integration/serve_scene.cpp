@@ -5,8 +5,8 @@
 
 #include <boost/asio/ip/tcp.hpp>
 
-#include "api/json.hpp"
-#include "kube/base64.hpp"
+#include "base/encoding.hpp"
+#include "doc/json.hpp"
 #include "net/tls/context.hpp"
 
 namespace cotrain::test {
@@ -126,8 +126,8 @@ awaitable<std::string> serve_scene::token(std::string ns, std::string account, s
     const auto made = co_await in_.api->perform(std::move(what));
     EXPECT_TRUE(made) << (made ? "" : made.error().message);
     if (!made) co_return "";
-    api::arena memory;
-    const auto document = api::parse_json(memory, made->body);
+    doc::arena memory;
+    const auto document = doc::parse_json(memory, made->body);
     co_return std::string(document ? document->get({"status", "token"}).as_string() : "");
 }
 
@@ -137,9 +137,9 @@ awaitable<net::response> serve_scene::ask(std::uint16_t port, net::request what)
         said = secret.error().message;
         co_return net::response{};
     }
-    api::arena memory;
-    const auto document = api::parse_json(memory, secret->body);
-    const auto ca = kube::decode_base64(document->get({"data", "ca.crt"}).as_string());
+    doc::arena memory;
+    const auto document = doc::parse_json(memory, secret->body);
+    const auto ca = base::decode_base64(document->get({"data", "ca.crt"}).as_string());
     const auto keys = net::tls::context::for_client({.ca_pem = ca.value_or("")});
     if (!keys) {
         said = keys.error().message;

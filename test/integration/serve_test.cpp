@@ -107,7 +107,7 @@ awaitable<void> replicas(operator_scene& s) {
     // Both find no certificates and make their own: one of them is first.
     operator_child other(s.loop, second.config(""), s.kubeconfig);
     EXPECT_TRUE(co_await s.start_operator(web.config("")));
-    EXPECT_TRUE(co_await other.said("every job was looked at"));
+    EXPECT_TRUE(co_await other.said("all TrainJobs reconciled"));
     EXPECT_TRUE(co_await agree(&web, web.webhook_port, second.webhook_port, heal_time)) << web.said;
     EXPECT_TRUE(co_await web.created_within("agreed", heal_time)) << web.said;
     // An authority that went bad is replaced by both.
@@ -242,8 +242,18 @@ awaitable<void> metrics(operator_scene& s) {
           "rest_client_requests_total{code=\"200\",host=\"127.0.0.1:",
           "leader_election_master_status{name=\"trainer.kubeflow.org\"} 1",
           "controller_runtime_webhook_requests_total{webhook=\"/mutate-trainer-kubeflow-org-v1alpha1-trainjob\"",
-          "cotrain_apply_total{kind=\"JobSet\",result=\"applied\"} 0", "cotrain_watch_events_total{kind=\"TrainJob\"",
-          "cotrain_trainjobs{state=\"active\"} 0", "process_resident_memory_bytes "})
+          "cotrain_apply_total{kind=\"JobSet\",result=\"applied\"} 0",
+          "cotrain_watch_events_total{kind=\"TrainJob\"",
+          "cotrain_trainjobs{state=\"Running\"} 0",
+          "cotrain_trainjobs{state=\"Blocked\"} 0",
+          "cotrain_trainjobs_blocked_longest_seconds 0",
+          "cotrain_watch_synced{kind=\"TrainJob\"} 1",
+          "cotrain_trainjob_failures_total{reason=\"Other\"} 0",
+          "cotrain_trainjob_restarts_total 0",
+          "cotrain_trainjob_state_seconds_count{state=\"Blocked\"} 0",
+          "cotrain_memory_limit_bytes ",
+          "cotrain_certificate_not_after_timestamp_seconds 1",
+          "process_resident_memory_bytes "})
         EXPECT_THAT(answer.body, HasSubstr(name));
     static_cast<void>(co_await s.api->remove(bindings, {.name = "serve-metrics"}));
     static_cast<void>(co_await s.api->remove(roles, {.name = "serve-metrics"}));

@@ -10,9 +10,9 @@
 #include <string>
 #include <string_view>
 
-#include "api/json.hpp"
-#include "api/schema/crd.hpp"
-#include "api/yaml.hpp"
+#include "crd/crd.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 #include "integration/control.hpp"
 #include "integration/sim_apply_random.hpp"
 #include "kube/client.hpp"
@@ -32,7 +32,7 @@ constexpr resource namespaces{"", "v1", "namespaces", "Namespace", false};
 constexpr int questions_max = 2000;  // until a definition is served
 constexpr int steps_each = 24;
 
-using fill_object = void (test::random_writes::*)(api::editor&);
+using fill_object = void (test::random_writes::*)(doc::editor&);
 
 struct scenario {
     resource of;
@@ -71,24 +71,24 @@ said read_refusal(const base::error& error) {
     return out;
 }
 
-said read_object(api::arena& memory, int code, std::string_view body) {
+said read_object(doc::arena& memory, int code, std::string_view body) {
     said out{.code = code};
-    const auto read = api::parse_json_copy(memory, body);
+    const auto read = doc::parse_json_copy(memory, body);
     if (!read) return {.code = -1, .message = read.error().message};
-    api::editor object = api::editor::of(memory, *read);
-    api::editor metadata = object.child("metadata");
+    doc::editor object = doc::editor::of(memory, *read);
+    doc::editor metadata = object.child("metadata");
     std::vector<std::string> entries;
-    for (const api::ref each : metadata.get("managedFields").items()) {
-        api::editor entry = api::editor::of(memory, each);
+    for (const doc::ref each : metadata.get("managedFields").items()) {
+        doc::editor entry = doc::editor::of(memory, each);
         entry.remove("time");
         std::string text;
-        api::append_sorted_json(text, entry);
+        doc::append_sorted_json(text, entry);
         entries.push_back(std::move(text));
     }
     std::ranges::sort(entries);
     for (const std::string& each : entries) out.owners += each + "\n  ";
     for (const char* own : {"managedFields", "uid", "resourceVersion", "creationTimestamp"}) metadata.remove(own);
-    api::append_sorted_json(out.object, object);
+    doc::append_sorted_json(out.object, object);
     return out;
 }
 
@@ -96,7 +96,7 @@ struct scene {
     asio::io_context loop{1};
     std::unique_ptr<client> real;
     sim::cluster embedded{7};
-    api::arena memory;
+    doc::arena memory;
     int accepted = 0, conflicts = 0, refused = 0;
 
     scene() {
@@ -106,7 +106,7 @@ struct scene {
         real = std::move(*made);
     }
 
-    static api::seconds_time now() { return std::chrono::sys_days{std::chrono::year{2026} / 1 / 2}; }
+    static base::seconds_time now() { return std::chrono::sys_days{std::chrono::year{2026} / 1 / 2}; }
 
     sim::target at(const scenario& of, const std::string& name, bool status) {
         const sim::kind* const kind = embedded.types().find(of.of.group, of.of.version, of.of.plural);
@@ -115,8 +115,8 @@ struct scene {
     }
 
     said ask_embedded(const scenario& of, const std::string& name, const test::write_step& step) {
-        api::arena local;
-        const auto body = api::parse_json(local, step.body);
+        doc::arena local;
+        const auto body = doc::parse_json(local, step.body);
         const sim::target where = at(of, name, step.status);
         const sim::write_options with{.manager = step.manager, .force = step.force};
         using test::write_verb;
@@ -170,19 +170,19 @@ test::write_step random_step(scene& s, test::random_writes& random, const scenar
                 : choice == 6                             ? test::write_verb::merge
                 : of.of.group.empty() && random.one_in(2) ? test::write_verb::strategic
                                                           : test::write_verb::json;
-    api::editor object = api::editor::object(s.memory);
+    doc::editor object = doc::editor::object(s.memory);
     if (step.verb == test::write_verb::json) {
-        api::editor list = api::editor::array(s.memory);
+        doc::editor list = doc::editor::array(s.memory);
         list.append_object()
             .set("op", "add")
             .set("path", "/metadata/annotations")
-            .set("value", api::ref::empty_object());
+            .set("value", doc::ref::empty_object());
         list.append_object()
             .set("op", "add")
             .set("path", "/metadata/annotations/" + random.word("k", 4))
             .set("value", random.word("v", 3));
         step.status = false;
-        step.body = api::to_json(list);
+        step.body = doc::to_json(list);
         return step;
     }
     if (step.verb != test::write_verb::strategic && step.verb != test::write_verb::merge) {
@@ -195,7 +195,7 @@ test::write_step random_step(scene& s, test::random_writes& random, const scenar
         // How lists are ordered is the business of the merge test.
         random.texts(object.ensure_object("data"), 2);
         random.texts(object.ensure_object({"metadata", "labels"}), 2);
-        step.body = api::to_json(object);
+        step.body = doc::to_json(object);
         return step;
     }
     (random.*(step.status ? of.fill_status : of.fill))(object);
@@ -203,16 +203,16 @@ test::write_step random_step(scene& s, test::random_writes& random, const scenar
     const bool complete = step.status && test::older_server();
     if (step.verb == test::write_verb::update && (random.one_in(2) || complete)) {
         // Most clients change a little of what is there.
-        const api::ref there = *api::parse_json_copy(s.memory, live->json);
-        api::editor changed = api::editor::of(s.memory, there);
+        const doc::ref there = *doc::parse_json_copy(s.memory, live->json);
+        doc::editor changed = doc::editor::of(s.memory, there);
         changed.child("metadata").remove("resourceVersion");
         changed.child("metadata").remove("uid");
-        for (const api::member& m : object.view().members()) {
+        for (const doc::member& m : object.view().members()) {
             if (m.key() != "metadata" && random.one_in(2)) changed.set(m.key(), m.value);
         }
         object = changed;
     }
-    step.body = api::to_json(object);
+    step.body = doc::to_json(object);
     return step;
 }
 
@@ -220,20 +220,20 @@ test::write_step random_step(scene& s, test::random_writes& random, const scenar
 awaitable<std::string> at_version(scene* s, const scenario* of, std::string name, std::string body) {
     const auto found = co_await s->real->get(of->of, {.ns = of->ns, .name = name});
     if (!found) co_return body;
-    const auto live = api::parse_json_copy(s->memory, found->body);
-    const auto sent = api::parse_json_copy(s->memory, body);
-    api::editor out = api::editor::of(s->memory, *sent);
+    const auto live = doc::parse_json_copy(s->memory, found->body);
+    const auto sent = doc::parse_json_copy(s->memory, body);
+    doc::editor out = doc::editor::of(s->memory, *sent);
     out.ensure_object("metadata").set("resourceVersion", live->get({"metadata", "resourceVersion"}));
-    co_return api::to_json(out);
+    co_return doc::to_json(out);
 }
 
 std::string at_own_version(scene* s, const scenario& of, const std::string& name, const std::string& body) {
     const sim::record_ptr live = s->embedded.objects().find(*s->at(of, name, false).of, of.ns, name);
     if (!live) return body;
-    const auto sent = api::parse_json_copy(s->memory, body);
-    api::editor out = api::editor::of(s->memory, *sent);
+    const auto sent = doc::parse_json_copy(s->memory, body);
+    doc::editor out = doc::editor::of(s->memory, *sent);
     out.ensure_object("metadata").set("resourceVersion", std::to_string(live->version));
-    return api::to_json(out);
+    return doc::to_json(out);
 }
 
 // Other tests must not find what is left here.
@@ -267,11 +267,11 @@ awaitable<void> play(scene* s, const scenario* of) {
     }
 }
 
-awaitable<void> define(scene* s, resource of, api::ref crd) {
+awaitable<void> define(scene* s, resource of, doc::ref crd) {
     const std::string name{crd.get({"metadata", "name"}).as_string()};
     EXPECT_TRUE(s->embedded.types().define(crd).has_value());
     const auto applied =
-        co_await s->real->apply(definitions, {.name = name}, api::to_json(crd), true, {.field_manager = "test"});
+        co_await s->real->apply(definitions, {.name = name}, doc::to_json(crd), true, {.field_manager = "test"});
     EXPECT_TRUE(applied.has_value()) << (applied ? "" : applied.error().message);
     for (int i = 0; applied && i < questions_max; ++i) {
         if (co_await s->real->list(of, "", {.limit = 1})) co_return;
@@ -279,10 +279,10 @@ awaitable<void> define(scene* s, resource of, api::ref crd) {
     ADD_FAILURE() << name << " is not served";
 }
 
-awaitable<void> with_namespace(scene* s, const scenario* of, api::ref crd) {
+awaitable<void> with_namespace(scene* s, const scenario* of, doc::ref crd) {
     if (crd) co_await define(s, of->of, crd);
     const std::string text = R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":")" + of->ns + "\"}}";
-    const auto document = api::parse_json_copy(s->memory, text);
+    const auto document = doc::parse_json_copy(s->memory, text);
     const sim::kind* const space = s->embedded.types().find("", "v1", "namespaces");
     EXPECT_TRUE(s->embedded.create({space, "", ""}, *document, {}, scene::now()).has_value());
     const auto created = co_await s->real->create(namespaces, "", text);
@@ -292,7 +292,7 @@ awaitable<void> with_namespace(scene* s, const scenario* of, api::ref crd) {
     co_await s->real->stop();
 }
 
-void compare(const scenario& of, api::ref crd) {
+void compare(const scenario& of, doc::ref crd) {
     scene s;
     test::run(s.loop, with_namespace(&s, &of, crd));
     // Otherwise little was compared.
@@ -309,24 +309,24 @@ std::string read_file(const std::string& path) {
 }
 
 TEST(sim_apply, agrees_with_the_api_server_on_config_maps) {
-    api::arena memory;
+    doc::arena memory;
     compare({config_maps, "sim-configmaps", &test::random_writes::config_map, nullptr, 12}, {});
 }
 
 TEST(sim_apply, agrees_with_the_api_server_on_train_jobs) {
-    api::arena memory;
-    for (const api::schema::definition& each : api::schema::definitions()) {
+    doc::arena memory;
+    for (const crd::definition& each : crd::definitions()) {
         if (each.resource.kind != "TrainJob") continue;
         compare(
             {train_jobs, "sim-trainjobs", &test::random_writes::train_job, &test::random_writes::train_job_status, 12},
-            api::schema::make_crd(memory, each));
+            crd::make_crd(memory, each));
     }
 }
 
 TEST(sim_apply, agrees_with_the_api_server_on_job_sets) {
-    api::arena memory;
+    doc::arena memory;
     const std::string text = read_file(test::test_variable("COTRAIN_TEST_CRDS") + "/jobset.yaml");
-    const auto crd = api::parse_yaml(memory, text);
+    const auto crd = doc::parse_yaml(memory, text);
     ASSERT_TRUE(crd.has_value());
     compare({job_sets, "sim-jobsets", &test::random_writes::job_set, nullptr, 8}, *crd);
 }

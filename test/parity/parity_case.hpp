@@ -14,7 +14,7 @@
 
 namespace cotrain::parity {
 
-using api::ref;
+using doc::ref;
 using golden::difference;
 
 class live_case {
@@ -34,7 +34,7 @@ class live_case {
     [[nodiscard]] awaitable<void> remove(ref what);
     [[nodiscard]] awaitable<void> compare_snapshot(std::string key);
     [[nodiscard]] awaitable<std::vector<difference>> look(ref expected, std::string path);
-    [[nodiscard]] awaitable<api::editor> snapshot(api::arena* memory,
+    [[nodiscard]] awaitable<doc::editor> snapshot(doc::arena* memory,
                                                   std::map<std::string, std::set<std::string>>* owned);
     [[nodiscard]] awaitable<void> quiet();
     [[nodiscard]] awaitable<void> pause(std::chrono::milliseconds time);

@@ -3,19 +3,19 @@
 
 #include <string_view>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::parity {
 
 namespace {
 
-using api::ref;
+using doc::ref;
 
 bool is_hollow(ref value) { return value.is_container() && value.empty(); }
 
 // The item of a keyed list that "k:{…}" names.
-ref item_of(api::arena& memory, ref list, std::string_view key) {
-    const auto wanted = api::parse_json_copy(memory, key);
+ref item_of(doc::arena& memory, ref list, std::string_view key) {
+    const auto wanted = doc::parse_json_copy(memory, key);
     if (!wanted) return {};
     for (const ref item : list.items()) {
         bool same = true;
@@ -25,7 +25,7 @@ ref item_of(api::arena& memory, ref list, std::string_view key) {
     return {};
 }
 
-void list_fields(api::arena& memory, const std::string& path, ref fields, ref value, std::set<std::string>& out) {
+void list_fields(doc::arena& memory, const std::string& path, ref fields, ref value, std::set<std::string>& out) {
     if (fields.empty()) {
         if (!is_hollow(value)) out.insert(path);
         return;
@@ -49,7 +49,7 @@ void list_fields(api::arena& memory, const std::string& path, ref fields, ref va
 
 std::set<std::string> owned_by_trainer(ref object) {
     std::set<std::string> out;
-    api::arena memory;
+    doc::arena memory;
     for (const ref entry : object.get({"metadata", "managedFields"}).items()) {
         if (entry.get("manager").as_string() == "trainer") {
             list_fields(memory, "", entry.get("fieldsV1"), object, out);

@@ -4,11 +4,11 @@
 #include <set>
 #include <string>
 
-#include "api/tree.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::parity {
 
 // Of field manager `trainer`, whatever the operation. Empty maps and lists are left out, like in the loose comparison.
-[[nodiscard]] std::set<std::string> owned_by_trainer(api::ref object);
+[[nodiscard]] std::set<std::string> owned_by_trainer(doc::ref object);
 
 }  // namespace cotrain::parity

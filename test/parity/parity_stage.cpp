@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "api/json.hpp"
-#include "api/schema/crd.hpp"
+#include "crd/crd.hpp"
+#include "doc/json.hpp"
 #include "integration/control.hpp"
 
 namespace cotrain::parity {
@@ -65,10 +65,10 @@ awaitable<bool> stage::define(std::string crd, kube::resource served) {
 }
 
 awaitable<bool> stage::open() {
-    for (const api::schema::definition& each : api::schema::definitions()) {
-        api::arena memory;
+    for (const crd::definition& each : crd::definitions()) {
+        doc::arena memory;
         const api::resource_type& t = each.resource;
-        const std::string crd = api::to_json(api::schema::make_crd(memory, each));
+        const std::string crd = doc::to_json(crd::make_crd(memory, each));
         if (!co_await define(crd, {t.group, t.version, t.plural, t.kind, t.namespaced})) co_return false;
     }
     if (!co_await define(std::string(volcano_definition), volcano)) co_return false;

@@ -12,7 +12,7 @@
 #include "integration/operator_child.hpp"
 #include "kube/client.hpp"
 #include "parity/parity_admission.hpp"
-#include "watch/informers.hpp"
+#include "watch/informer.hpp"
 
 namespace cotrain::parity {
 

@@ -1,5 +1,5 @@
-// Command kube-apiserver is that of Kubernetes 1.32, without WatchList, which 1.30 and 1.31 do not have either. It has a
-// module of its own, since one module graph has one Kubernetes.
+// Command kube-apiserver is that of an older Kubernetes. One module graph has one Kubernetes: build.sh makes a go.mod for
+// each version that test/versions names.
 package main
 
 import (
@@ -13,7 +13,12 @@ import (
 	"k8s.io/kubernetes/cmd/kube-apiserver/app"
 )
 
+// Features that build.sh turns off or on, as --feature-gates has them.
+var gates string
+
 func main() {
-	os.Args = append(os.Args, "--feature-gates=WatchList=false")
+	if gates != "" {
+		os.Args = append(os.Args, "--feature-gates="+gates)
+	}
 	os.Exit(cli.Run(app.NewAPIServerCommand()))
 }
