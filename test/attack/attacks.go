@@ -38,6 +38,7 @@ func attacks() []scenario {
 		{name: "progress-flood", item: "15: progress reports without end", run: progressFlood},
 		{name: "foreign-children", item: "16a: objects of others with the names of children", run: foreign},
 		{name: "fat-jobs", item: "14: 260 jobs of 1 MB", run: fatJobs},
+		{name: "fat-statuses", item: "14: 200 statuses of 1 MB of JobSets, and of TrainJobs, then a restart", run: fatStatuses, restarts: true},
 		{name: "fat-runtimes", item: "14: 230 runtimes of 1 MB in one namespace, a job on each", run: fatRuntimes(1)},
 		{name: "fat-runtimes-spread", item: "14: the same in 30 namespaces, then a restart", run: fatRuntimesAtRestart, restarts: true},
 	}

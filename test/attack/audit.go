@@ -11,6 +11,7 @@ import (
 )
 
 type entry struct {
+	Stage     string
 	Verb      string
 	UserAgent string
 	User      struct{ Username string }
@@ -55,7 +56,7 @@ func (a *audit) read() []entry {
 		}
 		a.from += int64(len(line))
 		var e entry
-		if json.Unmarshal(line, &e) == nil {
+		if json.Unmarshal(line, &e) == nil && e.Stage != "ResponseStarted" { // of a watch there is another line when it ends
 			out = append(out, e)
 		}
 	}

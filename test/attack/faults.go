@@ -49,7 +49,6 @@ func faults() []fault {
 // patientFaults take longer than a Lease of the usual length would last.
 func patientFaults() []fault {
 	return []fault{
-		{"nothing for 20 s", 5 * time.Second, quiet},
 		{"API server stopped", 5 * time.Second, func(p *play) error { return p.server("stop apiserver", "start apiserver", 2*time.Second) }},
 		{"API server killed", 5 * time.Second, func(p *play) error { return p.server("kill apiserver", "start apiserver", 2*time.Second) }},
 		{"API server frozen", 10 * time.Second, func(p *play) error { return p.server("pause apiserver", "cont apiserver", 5*time.Second) }},
@@ -60,6 +59,7 @@ func patientFaults() []fault {
 		{"foreign while blind", 10 * time.Second, foreignWhileBlind},
 		{"deleted while away", 10 * time.Second, deletedWhileAway},
 		{"certificate fight", 10 * time.Second, certificateFight},
+		{"nothing for 20 s", 5 * time.Second, quiet},
 	}
 }
 
@@ -440,15 +440,16 @@ func randomFaults(p *play) error {
 // quiet: what is missing and not needed, as Volcano's definition, is not asked for all the time.
 func quiet(p *play) error {
 	const polls = 2
-	log, asked := newAudit(), 0
+	log := newAudit()
 	time.Sleep(20 * time.Second)
+	var asked []string
 	for _, e := range log.read() {
 		if e.byOperator() && strings.Contains(e.URI, "scheduling.volcano.sh") {
-			asked++
+			asked = append(asked, fmt.Sprintf("%s %s %s %d", e.Received.Format("05.000"), e.Verb, e.URI, e.Status.Code))
 		}
 	}
-	if asked > polls {
-		return fmt.Errorf("%d requests for a definition that is not there", asked)
+	if len(asked) > polls {
+		return fmt.Errorf("%d requests for a definition that is not there:\n        %s", len(asked), strings.Join(asked, "\n        "))
 	}
 	return nil
 }
