@@ -1,0 +1,3 @@
+module cotrain.dev/troubleshooting
+
+go 1.26.0
