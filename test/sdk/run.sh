@@ -2,10 +2,12 @@
 # The Kubeflow SDK (PyPI: kubeflow) against a real API server with our operator and its webhooks; no node: the test writes
 # the JobSets' status. Runtimes listed, jobs of all kinds of trainers made, awaited, refused, deleted.
 #   test/sdk/run.sh [PROGRAM]      PROGRAM is cotrain or the image's manager (build/dev/cotrain)
+# COTRAIN_TEST_KUBERNETES is an older API server.
 # Python 3.10 or newer; the SDK is installed once, into the cache. Seconds when all is there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
-readonly version=0.5.0
+. tools/dev/versions.sh
+readonly version=$(version_of kubeflow)
 program=${1:-build/dev/cotrain}
 cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
 PATH=$PATH:/usr/local/go/bin:$cache/go/bin

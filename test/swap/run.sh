@@ -7,12 +7,12 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 PATH=$PATH:/usr/local/go/bin:${COTRAIN_CACHE:-$HOME/.cache/cotrain}/go/bin
+. tools/dev/versions.sh
 program=${1:-build/dev/cotrain}
 [ -x "$program" ] || { echo "swap: $program is missing: ./dev build dev, or name another" >&2; exit 2; }
 definitions=$(test/controlplane/build.sh path | tail -n 1)
 bin=$(test/controlplane/build.sh base jobset reference | tail -n 1)
-module=$(cd test/controlplane && GOTOOLCHAIN=${GOTOOLCHAIN:-auto} go mod download -json github.com/kubeflow/trainer/v2 |
-  sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p')
+module=$(module_files github.com/kubeflow/trainer/v2)
 exec "$bin/controlplane" exec --timeout 300 --audit --with kcm,jobset --arg kcm=--kube-api-qps=500 --arg kcm=--kube-api-burst=1000 \
   --crds "$definitions/trainer" --crds "$definitions/podgroup-scheduler-plugins.yaml" -- \
   test/swap/scene.sh "$(realpath "$program")" "$bin/trainer-controller-manager" "${module:?the module of the reference cannot be had}"
