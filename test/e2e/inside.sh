@@ -4,6 +4,7 @@ set -euo pipefail
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
 . "$e2e/common.sh"
 . "$e2e/host.sh"
+. "$top/tools/dev/versions.sh"
 . "$e2e/node.sh"
 . "$e2e/jobs.sh"
 . "$e2e/smoke.sh"

@@ -14,7 +14,7 @@ install_kueue() {
   kube label node $node cotrain.test/flavor=spot --overwrite >/dev/null
   until_true 60 "$module answers its webhooks" of_team apply --server-side -f "$e2e/jobs/kueue.yaml"
 }
-chart_of_kueue() { (cd "$e2e/$1" && "$(go_program)" list -m -f '{{.Dir}}/charts/kueue' sigs.k8s.io/kueue); }
+chart_of_kueue() { echo "$(go=$(go_program) module_files sigs.k8s.io/kueue "e2e/$1")/charts/kueue"; }
 
 # The queue goes before the controller that takes its finalizers off.
 uninstall_kueue() {
@@ -34,7 +34,7 @@ queueing() {
   # Under the reference the definition has no place for what the older Kueue writes, and the API server drops it.
   if by_reference && [ "$module" = kueue-0.15 ]; then flavor=''; fi
   flavors="$flavor $flavor"
-  version=$(awk '/sigs.k8s.io\/kueue v/ { print $2; exit }' "$e2e/$module/go.mod")
+  version=$(version_of sigs.k8s.io/kueue "e2e/$module")
   install_kueue "$module"
   began=$(now)
   queue first

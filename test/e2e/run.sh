@@ -9,6 +9,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
 cache=${COTRAIN_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/cotrain}
 . "$e2e/common.sh"
 . "$e2e/host.sh"
+. "$top/tools/dev/versions.sh"
 operator=$(realpath "${1:?which image? run.sh OPERATOR.tar}")
 shift
 origin='the image that `./dev image` makes'
@@ -52,7 +53,7 @@ page() {
 # Proof in real Pods
 
 What \`./dev e2e --full\` found on $(date -u +%Y-%m-%d), written by that run: the operator as a Pod, installed by its
-own chart from $origin ($(digest_of_operator)), on Kubernetes $(version_of k8s.io/kubernetes) with
+own chart from $origin ($(digest_of_operator)), on Kubernetes $(version_of k8s.io/kubernetes controlplane) with
 JobSet $(version_of sigs.k8s.io/jobset), one node of $(nproc) processors.
 \`test/e2e/README.md\` tells how. A job whose framework is not named runs a shell. The last column is from the same run: the
 same job in the same cluster under the controller that ours replaces, installed by its own chart. "The same" means
@@ -62,7 +63,6 @@ $(table)
 TEXT
 }
 digest_of_operator() { tar -xOf "$operator" --wildcards '*index.json' | grep -o 'sha256:[0-9a-f]\{12\}' | head -n 1; }
-version_of() { awk -v module="$1" '$1 == module && $2 ~ /^v/ { print $2; exit }' "$top/test/controlplane/go.mod"; }
 
 # All of it is read before it runs: who edits it meanwhile disturbs nobody.
 main() {
@@ -86,8 +86,7 @@ main() {
   gang_bin= reference=
   if [ $extent != smoke ]; then
     gang_bin=$("$e2e/build.sh" gang | tail -n 1)
-    reference=$(cd "$top/test/controlplane" && GOTOOLCHAIN=${GOTOOLCHAIN:-auto} "$(go_program)" mod download -json github.com/kubeflow/trainer/v2 |
-      sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p')/charts/kubeflow-trainer
+    reference=$(go=$(go_program) module_files github.com/kubeflow/trainer/v2)/charts/kubeflow-trainer
     [ -d "$reference" ] || fail 'the module of the reference cannot be had'
     case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue,* | *,kueue@*) "$e2e/build.sh" kueue-0.19 >/dev/null ;; esac
     case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue_before,* | *,kueue_before@*) "$e2e/build.sh" kueue-0.15 >/dev/null ;; esac
