@@ -55,7 +55,10 @@ check_rights() {
     must_not "others' secrets: $verb" can $verb secrets -n team --as $operator
   done
   must_not "others' webhooks" can update mutatingwebhookconfiguration/other --as $operator
+  must 'the operator may list Pods that failed' can list pods -n team --as $operator
+  must 'the operator may list Events' can list events.events.k8s.io -n team --as $operator
   must_not 'Pods' can create pods -n team --as $operator
+  must_not 'a watch of Pods' can watch pods -n team --as $operator
   until_true 'edit covers TrainJobs' user_can edit create trainjobs.trainer.kubeflow.org
   until_true 'view covers TrainJobs' user_can view list trainjobs.trainer.kubeflow.org
   until_true 'admin covers runtimes' user_can admin create trainingruntimes.trainer.kubeflow.org

@@ -4,10 +4,12 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . test/deploy/common.sh
+. test/deploy/prometheus.sh
 cotrain=${1:-build/dev/cotrain}
 PATH=$PATH:/usr/local/go/bin:${COTRAIN_CACHE:-$HOME/.cache/cotrain}/go/bin
 [ -x "$cotrain" ] || fail "$cotrain is missing: build it first, or name another"
 helm=$(test/deploy/build.sh | tail -n 1)
+. tools/dev/versions.sh
 bin=$(test/controlplane/build.sh base | tail -n 1)
 definitions=$(test/controlplane/build.sh path | tail -n 1)
 kubectl=$bin/kubectl
@@ -104,12 +106,15 @@ check_overlays() {
   with_component monitoring deploy/monitoring
   with_component without-secrets deploy/components/without-secrets
   must_not 'Secrets of others' grep -q '^  - secrets$' <<<"$(object "$work/component-without-secrets.yaml" ClusterRole)"
+  with_component without-explanations deploy/components/without-explanations
+  must_not 'Pods of jobs' grep -q '^  - pods$' <<<"$(object "$work/component-without-explanations.yaml" ClusterRole)"
   with_component external-certificates deploy/components/external-certificates
   must_not 'webhook configurations' grep -q 'admissionregistration' <<<"$(object "$work/component-external-certificates.yaml" ClusterRole)"
   must_not 'the Secret of a certificate' grep -q '^  - secrets$' <<<"$(object "$work/component-external-certificates.yaml" Role)"
   must 'certificates of others' grep -Pzq 'certManagement:\n      enable: false\n' "$work/component-external-certificates.yaml"
   # A component changes what it is for, and nothing else.
   [ "$(diff "$work/overlay-manager.yaml" "$work/component-without-secrets.yaml" | grep -c '^[<>]')" = 8 ] || fail 'without-secrets changes other things'
+  [ "$(diff "$work/overlay-manager.yaml" "$work/component-without-explanations.yaml" | grep -c '^[<>]')" = 18 ] || fail 'without-explanations changes other things'
   passed
 }
 # with_component NAME DIRECTORY: overlays/manager with it
@@ -140,9 +145,9 @@ check_runtimes() {
 # The chart of the trainer that ours takes the place of, with JobSet as its subchart; LeaderWorkerSet is not fetched.
 reference_chart() {
   local from
-  from=$(module_directory github.com/kubeflow/trainer/v2)
+  from=$(module_files github.com/kubeflow/trainer/v2)
   cp -r --no-preserve=mode "${from:?the module of the reference cannot be had}/charts/kubeflow-trainer" "$work/reference"
-  from=$(module_directory sigs.k8s.io/jobset)
+  from=$(module_files sigs.k8s.io/jobset)
   mkdir "$work/reference/charts"
   cp -r --no-preserve=mode "${from:?the module of JobSet cannot be had}/charts/jobset" "$work/reference/charts"
   # In the source it has no version of its own.
@@ -150,15 +155,13 @@ reference_chart() {
     "$work/reference/charts/jobset/Chart.yaml"
   sed -i '/^- name: lws/,/^  condition:/d' "$work/reference/Chart.yaml"
 }
-module_directory() {
-  (cd test/controlplane && GOTOOLCHAIN=${GOTOOLCHAIN:-auto} go mod download -json "$1") | sed -n 's/^\t"Dir": "\(.*\)",\{0,1\}$/\1/p'
-}
 
 check_chart
 check_boundaries
 check_configurations
 check_overlays
 check_runtimes
+check_monitoring
 reference_chart
 "$bin/controlplane" exec --audit --with kcm --crds "$definitions/jobset.yaml" --crds "$definitions/podgroup-scheduler-plugins.yaml" -- \
   test/deploy/cluster.sh "$helm" "$kubectl" "$(realpath "$cotrain")" "$work" "$checks"
