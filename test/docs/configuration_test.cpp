@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/yaml.hpp"
-#include "app/config.hpp"
-#include "app/config_flags.hpp"
+#include "app/config/config.hpp"
+#include "app/config/flags.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 #include "docs/page.hpp"
 
 namespace cotrain::test {
@@ -65,16 +65,16 @@ texts keys_of_the_program() {
 TEST(docs, every_key_of_the_configuration_has_a_row) { EXPECT_EQ(names_of("key"), keys_of_the_program()); }
 
 TEST(docs, defaults_of_the_configuration_are_those_that_are_printed) {
-    api::arena memory;
+    doc::arena memory;
     const std::string defaults = app::to_yaml({});  // what was parsed looks into it
-    const auto printed = api::parse_yaml(memory, defaults);
+    const auto printed = doc::parse_yaml(memory, defaults);
     ASSERT_TRUE(printed);
     for (const auto& row : table(told(), "key")) {
         const std::string key = name_of(row.at(0));
         const std::size_t dot = key.find('.');
         if (dot == std::string::npos || row.at(0).contains('*')) continue;
-        const api::ref value = printed->get({key.substr(0, dot), key.substr(dot + 1)});
-        std::string wanted = value.is_unset() || value.is_object() ? "–" : api::to_json(value);
+        const doc::ref value = printed->get({key.substr(0, dot), key.substr(dot + 1)});
+        std::string wanted = value.is_unset() || value.is_object() ? "–" : doc::to_json(value);
         if (wanted != "\"\"") std::erase(wanted, '"');
         std::string text = row.at(1);
         std::erase(text, '`');

@@ -104,7 +104,7 @@ TEST_F(flags, a_log_level_keeps_lines_below_it_out) {
     speaking first = run("operator", {"--kubeconfig=" + at("kubeconfig.yaml")});
     constexpr std::string_view before = R"("msg":"serving","what":"metrics","port":)";
     ASSERT_TRUE(first.says(std::string(before))) << first.said;
-    ASSERT_TRUE(first.says("\"the operator starts\"")) << first.said;
+    ASSERT_TRUE(first.says("\"starting operator\"")) << first.said;
     const std::string port = std::to_string(std::stoi(first.said.substr(first.said.find(before) + before.size())));
     place_.write("config.yaml",
                  "webhook: {enabled: false}\nhealth: {healthProbeBindAddress: '0'}\n"

@@ -13,8 +13,8 @@
 #include <string>
 #include <vector>
 
-#include "api/decode.hpp"
-#include "api/yaml.hpp"
+#include "doc/decode.hpp"
+#include "doc/yaml.hpp"
 #include "docs/page.hpp"
 #include "plugins/builtin.hpp"
 #include "runtime/normalise.hpp"
@@ -114,8 +114,8 @@ void run_block(const page& p, const block& b, workplace& where) {
     }
 }
 
-api::ref read_yaml(api::arena& memory, const std::string& text) {
-    const auto document = api::parse_yaml(memory, memory.copy(text));
+doc::ref read_yaml(doc::arena& memory, const std::string& text) {
+    const auto document = doc::parse_yaml(memory, memory.copy(text));
     if (!document) throw std::runtime_error(document.error().message);
     return *document;
 }
@@ -127,23 +127,23 @@ void check_status(const page& p, const block& b, const workplace& where) {
     std::string set_file;
     std::string at;
     words >> job_file >> set_file >> at;
-    api::arena memory;
-    const api::ref document = runtime::with_defaults(memory, read_yaml(memory, read_text(where.path() / job_file)));
+    doc::arena memory;
+    const doc::ref document = runtime::with_defaults(memory, read_yaml(memory, read_text(where.path() / job_file)));
     const auto job = api::decode_train_job(document);
     ASSERT_TRUE(job) << p.place(b) << ": " << job.error().message;
     base::result<api::job_set> set;
     if (set_file != "-") set = api::decode_job_set(read_yaml(memory, read_text(where.path() / set_file)));
     ASSERT_TRUE(set) << p.place(b) << ": " << set.error().message;
-    const auto now = api::parse_time(at);
+    const auto now = base::parse_time(at);
     ASSERT_TRUE(now) << p.place(b) << ": no time: " << at;
     const auto outcome =
         plugins::builtin().trainjob_status({.job = *job,
                                             .job_set = set_file == "-" ? nullptr : &*set,
                                             .runtime_supported = runtime::runtime_supported(job->spec.runtime),
                                             .now = *now});
-    const api::ref shown = read_yaml(memory, join(b.text)).get("status");
-    const api::ref actual = api::encode_status(memory, outcome.status);
-    EXPECT_TRUE(api::equal(shown, actual)) << p.place(b) << ": it is\n" << api::to_yaml(actual);
+    const doc::ref shown = read_yaml(memory, join(b.text)).get("status");
+    const doc::ref actual = api::encode_status(memory, outcome.status);
+    EXPECT_TRUE(doc::equal(shown, actual)) << p.place(b) << ": it is\n" << doc::to_yaml(actual);
 }
 
 void check_source(const page& p, const block& b) {
