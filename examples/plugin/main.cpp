@@ -4,10 +4,10 @@
 #include <iterator>
 #include <string>
 
-#include "api/decode.hpp"
-#include "api/yaml.hpp"
+#include "doc/decode.hpp"
+#include "doc/yaml.hpp"
 #include "plugins/builtin.hpp"
-#include "plugins/mpi_keys.hpp"
+#include "plugins/keys.hpp"
 #include "runtime/normalise.hpp"
 #include "spot.hpp"
 
@@ -15,10 +15,8 @@ namespace {
 
 using namespace cotrain;
 
-// Order is the order written here: before the JobSet, so that its Pods find everything in place.
-using framework = runtime::framework<plugins::torch, plugins::mpi, plugins::jax, plugins::xgboost, plugins::flux,
-                                     plugins::plainml, example::spot, plugins::trainjob_status, plugins::coscheduling,
-                                     plugins::volcano, plugins::jobset>;
+// Ours among the built-in plugins: before the JobSet, so that its Pods find everything in place.
+using framework = plugins::builtin_with<example::spot>;
 
 int refuse(const std::string& why) {
     std::fprintf(stderr, "error: %s\n", why.c_str());
@@ -27,11 +25,11 @@ int refuse(const std::string& why) {
 
 // The TrainJob and the runtime among the documents of a text.
 int render(const std::string& text) {
-    api::arena memory;
-    const auto documents = api::parse_yaml_stream(memory, text);
+    doc::arena memory;
+    const auto documents = doc::parse_yaml_stream(memory, text);
     if (!documents) return refuse(documents.error().message);
-    api::ref job_document;
-    api::ref runtime_document;
+    doc::ref job_document;
+    doc::ref runtime_document;
     for (const auto& d : *documents) {
         const bool is_job = d.value.get("kind").as_string() == api::names::train_job_kind;
         (is_job ? job_document : runtime_document) = runtime::with_defaults(memory, d.value);
@@ -49,9 +47,9 @@ int render(const std::string& text) {
     const auto objects = plugins.new_objects(memory, *job, **compiled, nothing);
     if (!objects) return refuse(objects.error().message);
     for (const auto& object : *objects) {
-        const auto document = api::parse_yaml(memory, object.json);
+        const auto document = doc::parse_yaml(memory, object.json);
         if (!document) return refuse(document.error().message);
-        std::printf("---\n%s", api::to_yaml(*document).c_str());
+        std::printf("---\n%s", doc::to_yaml(*document).c_str());
     }
     return 0;
 }

@@ -108,6 +108,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [create, patch]
+{{- if .Values.rbac.explain }}
+# Why Pods do not come, and which failed: a page of them, of their Events or of Kueue, when a job asks for it.
+- apiGroups: [""]
+  resources: [pods]
+  verbs: [list]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [list]
+- apiGroups: [kueue.x-k8s.io]
+  resources: [workloads]
+  verbs: [list]
+{{- end }}
 {{- end }}
 
 {{/* What belongs to no namespace and is read. */}}
@@ -143,7 +155,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
   resourceNames: [validator.trainer.kubeflow.org]
   verbs: [get, update, watch]
 {{- end }}
-{{- if $config.metrics.authentication }}
+{{- if or $config.metrics.authentication ($config.metrics.auth).enabled }}
 - apiGroups: [authentication.k8s.io]
   resources: [tokenreviews]
   verbs: [create]
