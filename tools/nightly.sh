@@ -14,9 +14,13 @@ stage() {
 }
 stage 'gcc: the program, and every header alone' tools/dev/gcc.sh
 stage 'the image on both architectures, built twice' ./dev image all --check
+stage 'a trial release, installed in bare roots' test/release/test.sh
 stage 'the demo on a bare Debian 12' test/setup/bare.sh --demo
 stage 'faults around the running operator' test/attack/run.sh faults
+stage 'mishaps are told as docs/troubleshooting.md says' test/troubleshooting/run.sh --check
 stage 'random plans against the reference' test/reference/run.sh
+stage 'suites of others with our program' test/suites/run.sh
+stage 'each Kubernetes that is supported, and the oldest stack' test/stacks.sh
 stage 'long variants of tests' env COTRAIN_TEST_FULL=1 ./dev test
 stage 'fuzz with new seeds' ./dev fuzz --nightly "${1:-600}"
 printf '\n%s stages failed\n' ${#failed[@]}

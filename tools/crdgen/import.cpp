@@ -9,20 +9,20 @@
 #include <map>
 #include <vector>
 
-#include "api/edit.hpp"
-#include "api/json.hpp"
-#include "api/schema/rules.hpp"
-#include "api/tree.hpp"
+#include "crd/rules.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::crdgen {
 namespace {
 
-using api::arena;
-using api::editor;
-using api::member;
-using api::ref;
+using doc::arena;
+using doc::editor;
+using doc::member;
+using doc::ref;
 
-// The types that src/api/schema embeds by name; those they need come along.
+// The types that src/crd embeds by name; those they need come along.
 constexpr std::array<std::string_view, 13> roots{
     "io.k8s.api.core.v1.EnvVar",
     "io.k8s.api.core.v1.LocalObjectReference",
@@ -71,7 +71,7 @@ class importer {
     explicit importer(arena& memory) : memory_(memory) {}
 
     base::result<> add_source(std::string_view text, std::string_view what) {
-        auto document = api::parse_json(memory_, text);
+        auto document = doc::parse_json(memory_, text);
         if (!document) return std::unexpected(std::move(document.error()).during(what));
         const ref schemas = document->get({"components", "schemas"});
         if (!schemas) return base::fail(base::errc::invalid, fmt::format("{}: no components.schemas", what));
@@ -92,7 +92,7 @@ class importer {
             const ref definition = find(name);
             if (!definition) return base::fail(base::errc::invalid, fmt::format("no document has the type {}", name));
             if (key == "ObjectMeta") {
-                out_[key] = api::parse_json(memory_, template_metadata).value_or(ref{});
+                out_[key] = doc::parse_json(memory_, template_metadata).value_or(ref{});
             } else {
                 out_[key] = correct(key, convert(definition, origin::core));
             }
@@ -152,7 +152,7 @@ class importer {
             either.append_object().set("type", "integer");
             either.append_object().set("type", "string");
             out.set("x-kubernetes-int-or-string", true);
-            if (name.ends_with(".Quantity")) out.set("pattern", api::schema::quantity_pattern);
+            if (name.ends_with(".Quantity")) out.set("pattern", crd::quantity_pattern);
         } else if (name.ends_with(".Time") || name.ends_with(".MicroTime")) {
             out.set("type", "string").set("format", "date-time");
         } else {
@@ -215,7 +215,7 @@ class importer {
         std::string_view separator;
         for (const auto& [name, definition] : out_) {
             fmt::format_to(std::back_inserter(text), "{}\"{}\":", separator, name);
-            api::append_sorted_json(text, definition);
+            doc::append_sorted_json(text, definition);
             separator = ",\n";
         }
         return text + "\n})json\"\n";

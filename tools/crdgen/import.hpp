@@ -15,7 +15,7 @@ struct published {
     std::string_view job_set;
 };
 
-// The text of src/api/schema/kubernetes.json.inc.
+// The text of src/crd/kubernetes.json.inc.
 [[nodiscard]] base::result<std::string> import_types(const published& documents);
 
 }  // namespace cotrain::crdgen

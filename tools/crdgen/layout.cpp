@@ -5,13 +5,13 @@
 #include <cctype>
 #include <string_view>
 
-#include "api/json.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::crdgen {
 namespace {
 
-using api::member;
-using api::ref;
+using doc::member;
+using doc::ref;
 
 constexpr std::size_t columns_max = 140;
 
@@ -29,7 +29,7 @@ bool is_plain(std::string_view text) {
 }
 
 std::string scalar(ref value) {
-    return value.is_string() && is_plain(value.text()) ? std::string{value.text()} : api::to_json(value);
+    return value.is_string() && is_plain(value.text()) ? std::string{value.text()} : doc::to_json(value);
 }
 
 bool is_described(ref value) {

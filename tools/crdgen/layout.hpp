@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "api/tree.hpp"
+#include "doc/tree.hpp"
 
 namespace cotrain::crdgen {
 
-[[nodiscard]] std::string lay_out(api::ref document);
+[[nodiscard]] std::string lay_out(doc::ref document);
 
 }  // namespace cotrain::crdgen

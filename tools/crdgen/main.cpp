@@ -10,11 +10,11 @@
 #include <string>
 #include <string_view>
 
-#include "api/arena.hpp"
-#include "api/json.hpp"
-#include "api/schema/crd.hpp"
-#include "api/schema/read.hpp"
 #include "base/error.hpp"
+#include "crd/crd.hpp"
+#include "crd/node.hpp"
+#include "doc/arena.hpp"
+#include "doc/json.hpp"
 #include "import.hpp"
 #include "layout.hpp"
 
@@ -26,7 +26,7 @@ constexpr std::size_t applied_bytes_max = 256UL * 1024;
 
 constexpr std::string_view usage =
     "crdgen DIR           writes the three definitions into DIR and says how large they are\n"
-    "crdgen --import DIR  prints src/api/schema/kubernetes.json.inc, made of DIR/{core,batch,jobset}.json\n";
+    "crdgen --import DIR  prints src/crd/kubernetes.json.inc, made of DIR/{core,batch,jobset}.json\n";
 
 struct closer {
     void operator()(std::FILE* file) const { std::fclose(file); }
@@ -39,7 +39,7 @@ base::result<std::string> read_file(const std::filesystem::path& path) {
     std::string text;
     std::array<char, 65536> block{};
     while (const std::size_t got = std::fread(block.data(), 1, block.size(), file.get())) {
-        if (text.size() + got > api::document_bytes_max)
+        if (text.size() + got > doc::document_bytes_max)
             return base::fail(base::errc::too_large, fmt::format("{} is too large", path.string()));
         text.append(block.data(), got);
     }
@@ -56,24 +56,24 @@ base::result<> write_file(const std::filesystem::path& path, std::string_view te
     return {};
 }
 
-base::result<> write_definition(const std::filesystem::path& dir, const api::schema::definition& of) {
-    api::arena memory;
-    const api::ref crd = api::schema::make_crd(memory, of);
-    const api::ref schema = crd.get({"spec", "versions"}).at(0).get({"schema", "openAPIV3Schema"});
-    if (auto known = api::schema::read_schema(schema); !known) return std::unexpected(std::move(known.error()));
-    const std::string compact = api::to_json(crd);
+base::result<> write_definition(const std::filesystem::path& dir, const crd::definition& of) {
+    doc::arena memory;
+    const doc::ref crd = crd::make_crd(memory, of);
+    const doc::ref schema = crd.get({"spec", "versions"}).at(0).get({"schema", "openAPIV3Schema"});
+    if (auto known = crd::read_schema(schema); !known) return std::unexpected(std::move(known.error()));
+    const std::string compact = doc::to_json(crd);
     const std::string name = fmt::format("{}_{}.yaml", of.resource.group, of.resource.plural);
     if (compact.size() >= applied_bytes_max) {
         return base::fail(base::errc::too_large, fmt::format("{}: {} bytes as JSON, `kubectl apply` takes less than {}",
                                                              name, compact.size(), applied_bytes_max));
     }
-    const std::string text = "# Made by tools/crdgen from src/api/schema: change it there.\n" + lay_out(crd);
+    const std::string text = "# Made by tools/crdgen from src/crd: change it there.\n" + lay_out(crd);
     fmt::print("{}: {} bytes, {} as JSON\n", name, text.size(), compact.size());
     return write_file(dir / name, text);
 }
 
 base::result<> generate(const std::filesystem::path& dir) {
-    for (const api::schema::definition& of : api::schema::definitions()) {
+    for (const crd::definition& of : crd::definitions()) {
         if (auto written = write_definition(dir, of); !written) return written;
     }
     return {};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes src/api/schema/kubernetes.json.inc anew from the OpenAPI of a real kube-apiserver with JobSet's definition, then
+# Makes src/crd/kubernetes.json.inc anew from the OpenAPI of a real kube-apiserver with JobSet's definition, then
 # deploy/crds from it.   tools/crdgen/refresh.sh BUILD_DIR
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -23,6 +23,6 @@ exit 1'
 "$bin/controlplane" exec --crds "$crds/jobset.yaml" -- bash -c "$fetch" "$into"
 crdgen=$(find "$build" -type f -name crdgen -perm -u+x -print -quit)
 "$crdgen" --import "$into" >"$into/types"
-cp "$into/types" src/api/schema/kubernetes.json.inc
+cp "$into/types" src/crd/kubernetes.json.inc
 cmake --build "$build" --target crdgen
 "$crdgen" deploy/crds

@@ -29,7 +29,7 @@ build_into() {
 }
 
 # Clang's precompiled headers name the files they were made of by absolute path, and are refused where one is gone: each
-# tree makes its own. What was compiled with them is every clone's all the same: a sum of those files stands for them.
+# tree makes its own. What was compiled with them is every clone's all the same: a sum of those files identifies them.
 precompile() {
   local each made
   mapfile -t made < <(ninja -C "$1" -t targets all | sed -n 's/\.pch: CXX_COMPILER.*/.pch/p')

@@ -17,9 +17,17 @@ run_format() {
 run_lint() {
   tools/dev/layering.sh
   tools/dev/sizes.sh
+  tools/dev/versions.sh
   build_preset dev all crdgen
   tools/crdgen/check.sh build/dev/tools/crdgen/crdgen
+  lint_workflows
   lint_sources "${1:-}"
+}
+
+lint_workflows() {
+  local dir=$cache/actionlint-1.7.7
+  [ -x "$dir/actionlint" ] || GOBIN=$dir quietly build/actionlint.log go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7
+  "$dir/actionlint"
 }
 
 # clang-tidy over sources that were not found clean before with the same headers, flags and checks: neither here nor in
@@ -75,6 +83,14 @@ sources_and_headers() {
     END {
       for (source in includes) if (source ~ /\.cpp$/) { split("", seen); line = source; visit(source); print line }
     }' | sort
+}
+
+# Strict: a dead link, a missing heading or a page that no menu has fails.
+run_docs() {
+  local dir=$cache/mkdocs-1.6.1
+  [ -x "$dir/bin/mkdocs" ] || { python3 -m venv "$dir" && quietly build/mkdocs.log "$dir/bin/pip" install -q mkdocs==1.6.1; }
+  quietly build/mkdocs.log "$dir/bin/mkdocs" build -q -d "$PWD/build/site"
+  say 'build/site/index.html'
 }
 
 # With a seed (CI) every run sees the same inputs, from the kept corpus alone: a failure is of the change, and can be had

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Instructions per operation (callgrind), at the commit named in bench/gate_base and here, both built and run on this
-# machine: fails where one needs over 0.5 % more. Whoever accepts more moves gate_base and says why in the commit.
+# machine: fails where one needs over 0.5 % more. To accept more, move gate_base and says why in the commit.
 # Without link-time optimisation: what it inlines changes with what is far away, and the compiler cache cannot keep it.
 # Usage: gate.sh [BASE]
 set -euo pipefail

@@ -32,7 +32,7 @@ run_image() {
 image_epoch() {
   export SOURCE_DATE_EPOCH
   SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || echo 0)}
-  image_version=$(sed -nE 's/^project\(cotrain VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+  image_version=${image_version:-$(sed -nE 's/^project\(cotrain VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)}
 }
 
 build_of() { case $1 in amd64) echo build/image ;; *) echo "build/image-$1" ;; esac; }
@@ -49,10 +49,10 @@ configure_static() {
   quietly "$build.configure.log" cmake --preset "$preset" -B "$build" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache "$@"
 }
 
-# build_static ARCHITECTURE BUILD: manager and cotrain, stripped, below BUILD/stripped
+# build_static ARCHITECTURE BUILD [OPTION…]: manager and cotrain, stripped, below BUILD/stripped
 build_static() {
   local program
-  configure_static "$1" "$2"
+  configure_static "$@"
   say "building manager and cotrain for linux/$1"
   NINJA_STATUS='[%f/%t %es] ' ninja -C "$2" -j "$jobs" manager cotrain | show_progress
   mkdir -p "$2/stripped"

@@ -28,13 +28,13 @@ for text in 'key: spot.example.com/machine' 'name: CHECKPOINT_EVERY' 'mountPath:
   'name: PET_NNODES' 'kind: JobSet'; do
   shows "$text"
 done
-sed 's/allowed: "true"/allowed: "maybe"/' examples/plugin/spot.yaml >build/plugin/refused.yaml
+sed 's/value: "true"/value: "maybe"/' examples/plugin/spot.yaml >build/plugin/refused.yaml
 if said=$(build/plugin/spot_render build/plugin/refused.yaml 2>&1); then die 'examples/plugin: "maybe" was not refused'; fi
 case $said in
-  *'metadata.annotations[spot.example.com/allowed]: Invalid value: "maybe"'*) ;;
+  *'spec.trainer.env: Invalid value: "maybe": SPOT_ALLOWED must be'*) ;;
   *) die "examples/plugin: refused with other words: $said" ;;
 esac
-printf 'examples/plugin: its toleration, volume, variable and ConfigMap are there; a wrong annotation is refused\n'
+printf 'examples/plugin: its toleration, volume, variable and ConfigMap are there; a wrong value is refused\n'
 
 # The operator inside of a host program, on a real API server.
 bin=$(test/controlplane/build.sh base | tail -n 1)

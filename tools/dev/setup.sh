@@ -13,6 +13,7 @@ ccache ccache
 git git
 /usr/include/boost/asio/any_completion_handler.hpp boost
 /usr/include/nghttp2/nghttp2.h libnghttp2-dev
+/usr/include/yaml.h libyaml-dev
 /usr/include/openssl/ssl.h libssl-dev
 /usr/include/fmt/core.h libfmt-dev
 /usr/src/googletest/CMakeLists.txt googletest'
@@ -43,6 +44,12 @@ xz xz-utils'
 readonly image_tests_proofs='
 qemu-aarch64 qemu-user
 /usr/src/googletest/CMakeLists.txt googletest'
+readonly release_proofs='
+rpmbuild rpm
+go golang-go'
+# Debian keeps the wheels that python3 -m venv needs in a package of their own.
+readonly docs_proofs='
+/usr/share/python-wheels python3-venv'
 readonly check_proofs='
 clang++-19 clang-19
 clang-tidy-19 clang-tidy-19

@@ -56,10 +56,11 @@ count_suite() {
 has_tests() { [ "$2" = '*' ] || [ -n "$("$1" --gtest_list_tests --gtest_filter="$2" | grep '^  ')" ]; }
 
 run_tests() {
-  local units_only= filter='*' page= each units=()
+  local units_only= apiserver_only= filter='*' page= each units=()
   while [ $# -gt 0 ]; do
     case $1 in
       --unit) units_only=1 ;;
+      --apiserver) apiserver_only=1 ;;
       --page) page=1 ;;
       --only) filter=${2:?--only needs a pattern} && shift ;;
       *) die "test: unknown option '$1'" ;;
@@ -70,17 +71,19 @@ run_tests() {
     need page
     build_preset dev cotrain
     test/browser/page.sh build/dev/cotrain
+    test/browser/fleet_page.sh build/dev/cotrain
     return
   fi
-  build_preset dev
+  build_preset dev ${apiserver_only:+integration_test}
   for each in build/dev/test/*_test; do
+    [ -z "$apiserver_only" ] || break
     [ "$each" = build/dev/test/integration_test ] && continue
     ! has_tests "$each" "$filter" || units+=("$each")
   done
   suite_options+=("--gtest_filter=$filter")
   [ ${#units[@]} = 0 ] || run_suites '' "${units[@]}"
   [ -n "$units_only" ] || ! has_tests build/dev/test/integration_test "$filter" || run_against_apiserver "$filter"
-  [ $((passed + failed + skipped)) != 0 ] || die "test: no test is called '$filter'; names are SUITE.TEST, * stands for anything"
+  [ $((passed + failed + skipped)) != 0 ] || die "test: no test is called '$filter'; names are SUITE.TEST, * matches anything"
   summary
 }
 
@@ -94,9 +97,9 @@ slowest() {
 
 # One API server for the whole run; the launcher stops it whatever happens.
 run_against_apiserver() {
-  local bin crds seconds=900
+  local bin crds seconds=1200
   [ -z "${COTRAIN_TEST_FULL:-}" ] || seconds=2700
-  bin=$(test/controlplane/build.sh base | tail -n 1) || die "the API server could not be built, see above"
+  bin=$(test/controlplane/build.sh base jobset | tail -n 1) || die "the API server could not be built, see above"
   crds=$(test/controlplane/build.sh path | tail -n 1)
   run_suite 'kube-apiserver' timeout -k 20 $seconds "$bin/controlplane" exec --dir build/controlplane --audit --crds "$crds" -- \
     build/dev/test/integration_test --gtest_brief=1 --gtest_filter="$1" --gtest_output=json:build/test-logs/kube-apiserver.json

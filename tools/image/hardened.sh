@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Fails unless a program has what makes a defect of memory harder to use. Its ELF headers tell of addresses and pages; its
 # machine code, read with the symbols of the program before stripping, of canaries and of places that may be branched to.
-# Usage: hardened.sh PROGRAM [UNSTRIPPED]   the second for static programs: all of ours, nghttp2's and OpenSSL's code is judged
+# Usage: hardened.sh PROGRAM [UNSTRIPPED]   the second for static programs: all of ours, nghttp2's, libyaml's and OpenSSL's code is judged
 set -euo pipefail
 export LC_ALL=C
 readonly program=$1 symbols=${2:-}
@@ -33,6 +33,7 @@ if [ -n "$symbols" ]; then
       part = ""
       if ($0 ~ /^<_ZN?K?[A-Z]*7cotrain/) part = "cotrain"
       else if ($0 ~ /^<nghttp2_/) part = "nghttp2"
+      else if ($0 ~ /^<yaml_/) part = "libyaml"
       else if ($0 ~ /^<(SSL|ssl|tls|EVP|evp|ossl|OSSL|X509|ASN1|BN)_/) part = "openssl"
       if (part != "") ++functions[part]
       first = 1
@@ -43,8 +44,8 @@ if [ -n "$symbols" ]; then
     first { targets[part] += $1 ~ branch; first = 0 }
     /<__stack_chk_fail/ && !checked { ++canaries[part]; checked = 1 }
     END {
-      split("cotrain nghttp2 openssl", parts, " ")
-      for (i = 1; i <= 3; ++i) printf "%s %d %d %d\n", parts[i], functions[parts[i]], canaries[parts[i]], targets[parts[i]]
+      split("cotrain nghttp2 libyaml openssl", parts, " ")
+      for (i = 1; i <= 4; ++i) printf "%s %d %d %d\n", parts[i], functions[parts[i]], canaries[parts[i]], targets[parts[i]]
     }')
 fi
 exit $bad

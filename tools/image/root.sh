@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All that the image's programs link with, laid out as the root of a system: libc, libc++ and headers from the packages in
-# tools/image/pins, OpenSSL (trimmed) and nghttp2 built from Debian's patched sources. Of this machine only clang takes
+# tools/image/pins, OpenSSL (trimmed), nghttp2 and libyaml built from Debian's patched sources. Of this machine only clang takes
 # part. Built once for all that goes into it, kept in the cache.
 # Usage: root.sh amd64|arm64   prints the directory
 set -euo pipefail
@@ -19,9 +19,9 @@ flags+=" -fstack-protector-strong -fstack-clash-protection -ftrivial-auto-var-in
 mapfile -t options < <(grep -v '^#' tools/image/openssl_options | tr -s ' ' '\n')
 pins=$(grep -E "^[a-z]+ ($architecture|all|source) " tools/image/pins)
 clang=$(clang-19 -print-resource-dir)
-key=$(printf '%s\n' "$pins" "${options[@]}" "$(clang-19 --version | head -n 1)" "$(cat tools/image/root.sh)" | sha256sum | cut -c 1-16)
+key=$(printf '%s\n' "$pins" "${options[@]}" "$(clang-19 --version | head -n 1)" "$(cat tools/image/root.sh tools/image/wiping_free.h)" | sha256sum | cut -c 1-16)
 readonly kept=$cache/root-$architecture-$key
-if [ -e "$kept/usr/lib/$processor-linux-gnu/libssl.a" ]; then
+if [ -e "$kept/usr/lib/$processor-linux-gnu/libyaml.a" ]; then
   printf '%s\n' "$kept"
   exit
 fi
@@ -72,7 +72,7 @@ unpack_source() {
       *) tar -xf "$file" -C "$work/$1" --strip-components=1 ;;
     esac
   done < <(grep ' source ' <<<"$pins")
-  sed -E 's/[ #].*//; /^$/d' "$work/$1/debian/patches/series" | while read -r each; do
+  [ ! -e "$work/$1/debian/patches/series" ] || sed -E 's/[ #].*//; /^$/d' "$work/$1/debian/patches/series" | while read -r each; do
     quietly "$work/log" patch -d "$work/$1" -p1 -f -s -i "debian/patches/$each"
   done
 }
@@ -100,19 +100,24 @@ build_openssl() {
   cd "$top"
 }
 
-build_nghttp2() {
-  unpack_source nghttp2
-  quietly "$work/log" cmake -G Ninja -S "$work/nghttp2" -B "$work/nghttp2/build" "-DCMAKE_TOOLCHAIN_FILE=$top/cmake/image.cmake" \
+# build_with_cmake NAME FLAGS OPTION…
+build_with_cmake() {
+  local name=$1 more=$2
+  shift 2
+  unpack_source "$name"
+  quietly "$work/log" cmake -G Ninja -S "$work/$name" -B "$work/$name/build" "-DCMAKE_TOOLCHAIN_FILE=$top/cmake/image.cmake" \
     "-DCOTRAIN_ROOT=$root" "-DCOTRAIN_PROCESSOR=$processor" -DCMAKE_BUILD_TYPE=Release \
-    "-DCMAKE_C_FLAGS_RELEASE=-O2 -DNDEBUG $flags -ffile-prefix-map=$work=." -DCMAKE_INSTALL_PREFIX=/usr \
-    "-DCMAKE_INSTALL_LIBDIR=lib/$processor-linux-gnu" -DENABLE_LIB_ONLY=ON -DBUILD_SHARED_LIBS=OFF -DBUILD_STATIC_LIBS=ON \
-    -DENABLE_DOC=OFF -DBUILD_TESTING=OFF
-  DESTDIR=$root quietly "$work/log" ninja -C "$work/nghttp2/build" -j "$jobs" install
+    "-DCMAKE_C_FLAGS_RELEASE=-DNDEBUG $flags $more -ffile-prefix-map=$work=. -ffile-prefix-map=$top=." -DCMAKE_INSTALL_PREFIX=/usr \
+    "-DCMAKE_INSTALL_LIBDIR=lib/$processor-linux-gnu" -DBUILD_SHARED_LIBS=OFF -DBUILD_TESTING=OFF "$@"
+  DESTDIR=$root quietly "$work/log" ninja -C "$work/$name/build" -j "$jobs" install
 }
 
 say "the image's libraries for $architecture: once, about three minutes"
 unpack_packages
 build_openssl
-build_nghttp2
-mv -T "$root" "$kept" 2>/dev/null || [ -e "$kept/usr/lib/$processor-linux-gnu/libssl.a" ] || die "image: cannot write $kept"
+build_with_cmake nghttp2 -O2 -DENABLE_LIB_ONLY=ON -DBUILD_STATIC_LIBS=ON -DENABLE_DOC=OFF
+# A kubeconfig's tokens and keys pass through it.
+build_with_cmake libyaml "-Oz -include $top/tools/image/wiping_free.h" "-DINSTALL_LIB_DIR=lib/$processor-linux-gnu" \
+  -DCMAKE_POLICY_VERSION_MINIMUM=3.5
+mv -T "$root" "$kept" 2>/dev/null || [ -e "$kept/usr/lib/$processor-linux-gnu/libyaml.a" ] || die "image: cannot write $kept"
 printf '%s\n' "$kept"

@@ -14,7 +14,7 @@ licence() {
     libc6-dev) echo LGPL-2.1-or-later ;;
     libc++-*-dev | libc++abi-*-dev | libunwind-*-dev | libclang-rt-*-dev) echo Apache-2.0 WITH LLVM-exception ;;
     libboost*-dev) echo BSL-1.0 ;;
-    libfmt-dev | libglaze-dev | nghttp2) echo MIT ;;
+    libfmt-dev | libglaze-dev | nghttp2 | libyaml) echo MIT ;;
     openssl) echo Apache-2.0 ;;
     *)
       echo "sbom: no licence is known of $1" >&2
@@ -39,7 +39,7 @@ package() {
   contained+=("$id")
 }
 
-# Each line of pins but those with Debian's changes to a source, which are told with the source, and the kernel's headers:
+# Each line of pins but those with Debian's changes to a source, which are listed with the source, and the kernel's headers:
 # of the kernel there are numbers inside, no code.
 packages() {
   local suite kind name version sum path source patches
