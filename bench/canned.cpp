@@ -10,10 +10,10 @@
 #include <cstdio>
 #include <string>
 
-#include "api/json.hpp"
 #include "base/task_group.hpp"
+#include "doc/json.hpp"
 #include "kube/client.hpp"
-#include "kube/find_config.hpp"
+#include "kube/config.hpp"
 
 namespace {
 
@@ -110,10 +110,10 @@ awaitable<void> watch(canned* of, const kube::resource* what) {
             }
             version = version_in(**line);
             if (!says_something(what, **line)) continue;
-            api::arena memory;
-            const auto event = api::parse_json(memory, **line);
+            doc::arena memory;
+            const auto event = doc::parse_json(memory, **line);
             if (!event) continue;
-            const api::ref meta = event->get({"object", "metadata"});
+            const doc::ref meta = event->get({"object", "metadata"});
             std::string ns(meta.get("namespace").as_string()), name(meta.get("name").as_string());
             if (what == &train_jobs)
                 of->tasks.spawn("answer",
@@ -138,7 +138,7 @@ int main(int argc, char** argv) {
         std::fputs("usage: canned KUBECONFIG\n", stderr);
         return 2;
     }
-    const auto cluster = kube::find_config(kube::surroundings::of_process(), argv[1]);
+    const auto cluster = kube::find_config(kube::environment::of_process(), argv[1]);
     if (!cluster) {
         std::fprintf(stderr, "canned: %s\n", cluster.error().message.c_str());
         return 1;

@@ -65,7 +65,7 @@ start() {
   ) &
   operator=$!
   pids+=("$operator")
-  until [ "$(grep -c 'every job was looked at' "$work/log")" -ge "$1" ]; do
+  until [ "$(grep -c 'all TrainJobs reconciled' "$work/log")" -ge "$1" ]; do
     kill -0 "$operator" 2>/dev/null || { tail -n 3 "$work/log" >&2; exit 1; }
     sleep 0.1
   done

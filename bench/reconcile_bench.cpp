@@ -5,7 +5,7 @@
 
 #include "../test/reconcile/trainjob_running.hpp"
 #include "../test/support/counted_memory.cpp"  // bench programs see the rooms, not the tests' library
-#include "reconcile/trainjob_reconciler.hpp"
+#include "reconcile/trainjob/reconciler.hpp"
 
 namespace {
 
@@ -14,9 +14,9 @@ using namespace cotrain::reconcile;
 
 // Frames are recycled within a coroutine's thread, so all rounds run in one.
 awaitable<bool> rounds(benchmark::State* state, trainjob_world* w, key of) {
-    for (int i = 0; i < 3; ++i) static_cast<void>(co_await w->reconciler->reconcile(of, 0));
+    for (int i = 0; i < 3; ++i) static_cast<void>(co_await w->reconciler->reconcile(of, {}));
     const auto before = test::allocations();
-    for (auto _ : *state) benchmark::DoNotOptimize(co_await w->reconciler->reconcile(of, 0));
+    for (auto _ : *state) benchmark::DoNotOptimize(co_await w->reconciler->reconcile(of, {}));
     state->counters["allocations"] =
         static_cast<double>(test::allocations() - before) / static_cast<double>(state->iterations());
     co_return w->taken().empty();

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "../test/support/watch_samples.cpp"  // bench programs see the rooms, not the tests' library
+#include "watch/intake.hpp"
 #include "watch/object_store.hpp"
-#include "watch/projector.hpp"
 
 namespace {
 
@@ -38,8 +38,8 @@ struct cluster {
     object_store jobs{texts};
     object_store sets{texts};
     projector project;
-    train_job_reader job_parts;
-    job_set_reader set_parts;
+    train_job_parts job_parts;
+    job_set_parts set_parts;
     object_view object;
 
     void add(int n, bool finished) {
@@ -51,7 +51,7 @@ struct cluster {
         std::snprintf(id, sizeof id, "%08x-8a7e-4d0b-9d5c-ba9876543210", n);
         const std::string set = test::job_set_of(job, id, job.resource_version);
         if (!decode_object(set, object, &set_parts)) throw std::runtime_error("not decoded");
-        sets.upsert(project.job_set(object, set_parts, finished));
+        sets.upsert(project.job_set(object, set_parts));
     }
 };
 
@@ -99,8 +99,8 @@ void upsert(benchmark::State& state, bool changes) {
     const std::string second = test::running_train_job(job);
     object_view a;
     object_view b;
-    train_job_reader parts_a;
-    train_job_reader parts_b;
+    train_job_parts parts_a;
+    train_job_parts parts_b;
     if (!decode_object(first, a, &parts_a) || !decode_object(second, b, &parts_b)) throw std::runtime_error("bad");
     a.resource_version = b.resource_version;
     for (auto _ : state) {

@@ -4,14 +4,15 @@
 #include <string>
 
 #include "../test/support/counted_memory.cpp"  // bench programs see the rooms, not the tests' library
-#include "api/edit.hpp"
-#include "api/json.hpp"
 #include "api/quantity.hpp"
-#include "api/yaml.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "doc/yaml.hpp"
 
 namespace {
 
-using namespace cotrain::api;
+using namespace cotrain::doc;
+using cotrain::api::quantity;
 
 // A JobSet of about 4 KB: two jobs, sidecars, volumes, resources.
 std::string job_set_json() {

@@ -5,9 +5,7 @@
 #include <string>
 
 #include "../test/support/watch_samples.cpp"  // bench programs see the rooms, not the tests' library
-#include "watch/kinds.hpp"
-#include "watch/object_view.hpp"
-#include "watch/skip.hpp"
+#include "watch/decode.hpp"
 
 namespace {
 
@@ -22,11 +20,11 @@ void count(benchmark::State& state, std::size_t bytes) {
 
 void train_job(benchmark::State& state, const std::string& object) {
     const std::string line = test::watch_line("MODIFIED", object);
-    watch::train_job_reader reader;
+    watch::train_job_parts parts;
     for (auto _ : state) {
         watch::event_view event;
-        if (!watch::decode_event(line, event, &reader) || reader.failure()) throw std::runtime_error("not decoded");
-        benchmark::DoNotOptimize(reader);
+        if (!watch::decode_event(line, event, &parts) || parts.failure) throw std::runtime_error("not decoded");
+        benchmark::DoNotOptimize(parts);
     }
     count(state, line.size());
 }
@@ -36,11 +34,11 @@ void running_train_job(benchmark::State& state) { train_job(state, test::running
 
 void job_set(benchmark::State& state) {
     const std::string line = test::watch_line("MODIFIED", test::job_set_of({}, "u", "7"));
-    watch::job_set_reader reader;
+    watch::job_set_parts parts;
     for (auto _ : state) {
         watch::event_view event;
-        if (!watch::decode_event(line, event, &reader) || reader.failure()) throw std::runtime_error("not decoded");
-        benchmark::DoNotOptimize(reader);
+        if (!watch::decode_event(line, event, &parts) || parts.failure) throw std::runtime_error("not decoded");
+        benchmark::DoNotOptimize(parts);
     }
     count(state, line.size());
 }
@@ -58,18 +56,9 @@ void foreign_config_map(benchmark::State& state) {
     count(state, line.size());
 }
 
-void skip(benchmark::State& state) {
-    const std::string text = test::job_set_of({}, "u", "7");
-    const auto level = static_cast<watch::skip_level>(state.range(0));
-    for (auto _ : state)
-        benchmark::DoNotOptimize(watch::skip_container_at(level, text.data() + 1, text.data() + text.size(), '}'));
-    count(state, text.size());
-}
-
 BENCHMARK(new_train_job);
 BENCHMARK(running_train_job);
 BENCHMARK(job_set);
 BENCHMARK(foreign_config_map);
-BENCHMARK(skip)->ArgName("level")->Arg(0)->Arg(1)->Arg(2);
 
 }  // namespace

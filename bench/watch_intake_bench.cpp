@@ -46,8 +46,7 @@ struct following {
     }
     void take(std::string_view line) {
         if (!decode_event(line, event, in.parts())) throw std::runtime_error("not decoded");
-        const auto verdict = machine.event(event, now);
-        if (verdict.object == list_watch::verdict::change::upsert) in.upsert(event.object);
+        if (machine.event(event, now).event == watcher_event::apply) in.upsert(event.object);
     }
 };
 
