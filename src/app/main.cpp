@@ -26,7 +26,7 @@ constexpr std::array commands{
     command{"operator", "turn TrainJobs into JobSets, for as long as it runs", run_operator, operator_words},
     command{"playground", "a cluster in this process with our operator in it, for kubectl", playground::run_playground,
             playground::playground_words},
-    command{"probe", "reach the cluster of a kubeconfig: version, who we are, which definitions it has", run_probe,
+    command{"probe", "reach the cluster of a kubeconfig: version, who we are, which CRDs it has", run_probe,
             probe_words},
     command{"render", "print what would be applied for TrainJobs in files", run_render, render_words},
     command{"ui", "a page with the TrainJobs of a cluster, on this machine and with your rights", ui::run_ui,

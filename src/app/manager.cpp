@@ -10,7 +10,7 @@ constexpr std::array commands{
     command{"doctor", "look at a cluster: what is wrong for the operator, and what to do", run_doctor},
     command{"hand-back", "before the Kubeflow Trainer's own controller takes its place again", run_hand_back},
     command{"operator", "turn TrainJobs into JobSets, for as long as it runs", run_operator},
-    command{"probe", "reach the cluster of a kubeconfig: version, who we are, which definitions it has", run_probe},
+    command{"probe", "reach the cluster of a kubeconfig: version, who we are, which CRDs it has", run_probe},
 };
 
 }  // namespace cotrain::app

@@ -18,7 +18,7 @@ constexpr kube::resource wanted[] = {
 
 constexpr std::string_view help =
     "usage: cotrain probe [options]\n\n"
-    "Reaches a cluster as the operator would: its version, and which of the definitions it has that matter to it.\n\n"
+    "Reaches a cluster as the operator would: its version, and which CRDs it has of those that matter.\n\n"
     "  --kubeconfig FILE   instead of KUBECONFIG, the Pod's account or ~/.kube/config\n"
     "  --context NAME      of the kubeconfig\n\n"
     "Exit codes: 0 reached, 1 not reached, 2 used wrongly.\n";

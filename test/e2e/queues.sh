@@ -56,7 +56,7 @@ queueing() {
       "the first is admitted with its flavor's nodes, the second stays suspended until the first has ended" "$(since "$began")" 4
   else
     beside "plain, two jobs for a queue with room for one ($field)" \
-      "admitted and held back as well, but the flavor's nodes are lost: its definition has no \`$field\`" "$(since "$began")" 4
+      "admitted and held back as well, but the flavor's nodes are lost: its CRD has no \`$field\`" "$(since "$began")" 4
   fi
 
   local before

@@ -52,11 +52,11 @@ page() {
   cat <<TEXT
 # Proof in real Pods
 
-What \`./dev e2e --full\` found on $(date -u +%Y-%m-%d), written by that run: the operator as a Pod, installed by its
-own chart from $origin ($(digest_of_operator)), on Kubernetes $(version_of k8s.io/kubernetes controlplane) with
-JobSet $(version_of sigs.k8s.io/jobset), one node of $(nproc) processors.
+What \`./dev e2e --full\` found on $(date -u +%Y-%m-%d), written by that run. The operator is a Pod, installed by its
+own chart from $origin ($(digest_of_operator)). The cluster is Kubernetes $(version_of k8s.io/kubernetes controlplane) with
+JobSet $(version_of sigs.k8s.io/jobset) on one node of $(nproc) processors.
 \`test/e2e/README.md\` tells how. A job whose framework is not named runs a shell. The last column is from the same run: the
-same job in the same cluster under the controller that ours replaces, installed by its own chart. "The same" means
+same job in the same cluster under the Kubeflow Trainer, installed by its own chart. "The same" means
 that all assertions of the row hold there, too.
 
 $(table)

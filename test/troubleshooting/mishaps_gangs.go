@@ -10,7 +10,7 @@ func gangs() []mishap {
 		name:    "no-pod-groups",
 		title:   "The cluster has no PodGroups",
 		symptom: blocked,
-		todo:    "Install the definition of PodGroups with the scheduler that keeps to them, or take `podGroupPolicy` out of the runtime. The TrainJob goes on by itself.",
+		todo:    "Install the CRD of PodGroups with the scheduler that keeps to them, or take `podGroupPolicy` out of the runtime. The TrainJob goes on by itself.",
 		objects: runtimeYAML(runtimeParts{spec: gangPolicy}),
 		job:     trainJob("mine", "trainer: {numNodes: 2}"),
 		names:   []string{`PodGroup|podgroups`, `(?i)not installed|no matches|CRD|definition`},

@@ -34,7 +34,7 @@ func outages() []mishap {
 		turn:    after,
 	}, {
 		name:    "jobset-in-part",
-		title:   "JobSet's definition is there, its controller was never installed",
+		title:   "JobSet's CRD is there, its controller was never installed",
 		symptom: everyone,
 		todo:    "Install JobSet as a whole; `cotrain doctor` says what is missing. TrainJobs go on by themselves then.",
 		first: func(s *stage) error {

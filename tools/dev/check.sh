@@ -18,6 +18,7 @@ run_lint() {
   tools/dev/layering.sh
   tools/dev/sizes.sh
   tools/dev/versions.sh
+  tools/dev/prose.py
   build_preset dev all crdgen
   tools/crdgen/check.sh build/dev/tools/crdgen/crdgen
   lint_workflows

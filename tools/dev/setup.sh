@@ -56,6 +56,7 @@ clang-tidy-19 clang-tidy-19
 clang-format-19 clang-format-19
 go golang-go
 patchelf patchelf
+python3 python3
 /usr/lib/llvm-19/lib/clang/19/include/fuzzer/FuzzedDataProvider.h libclang-rt-19-dev'
 # The playground's page: any Chromium will do; Debian's without windows is the smallest.
 page_proofs='chromium-headless-shell chromium-headless-shell'

@@ -60,7 +60,7 @@ bool forbidden(const base::error& why) { return why.http_status == 403 || why.ht
 
 constexpr std::string_view help =
     "usage: cotrain doctor [options]\n\n"
-    "Looks at a cluster and says what is wrong and what to do: connection, versions, definitions, webhooks and their\n"
+    "Looks at a cluster and says what is wrong and what to do: connection, versions, CRDs, webhooks and their\n"
     "certificate, rights, Lease, gang schedulers, what an old controller left. Changes nothing.\n\n"
     "  --kubeconfig FILE       instead of KUBECONFIG, the Pod's account or ~/.kube/config\n"
     "  --context NAME          of the kubeconfig\n"

@@ -299,7 +299,7 @@ findings judge_gang(const runtime_needs& needs, bool coscheduling_there, bool vo
                                      there ? "is installed" : "is not installed, and no runtime asks for it")});
     };
     add("coscheduling", needs.coscheduling, coscheduling_there,
-        "install the scheduler-plugins with their PodGroup definition: https://scheduler-plugins.sigs.k8s.io");
+        "install the scheduler-plugins with their PodGroup CRD: https://scheduler-plugins.sigs.k8s.io");
     add("volcano", needs.volcano, volcano_there, "install Volcano: https://volcano.sh");
     return out;
 }

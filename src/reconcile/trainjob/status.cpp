@@ -59,7 +59,7 @@ void trainjob_reconciler::check_state(const job_view& v, const progress& p) {
     const bool wrote = p.next.status.state != p.job.status.state;
     if (!wrote || static_cast<api::job_state>(v.body->told.state) != api::job_state::none) return;
     if (states_untold_until_ == moment{})
-        log_.error("the definition of TrainJobs has no status.state",
+        log_.error("the CRD of TrainJobs has no status.state",
                    {{"controller", "trainjob"}, {"do", "apply the CustomResourceDefinitions of this version"}});
     states_untold_until_ = with_.steady() + definition_pause;
 }
