@@ -8,7 +8,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-stdlib=libc++>)
   add_link_options(-stdlib=libc++ -fuse-ld=lld)
   target_compile_options(cotrain_flags INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-stdlib=libc++>)
-  target_link_options(cotrain_flags INTERFACE -stdlib=libc++ -fuse-ld=lld)
+  target_link_options(cotrain_flags INTERFACE -stdlib=libc++)
 endif()
 
 # Private to our own sources: a consumer of the package keeps its own warnings.
@@ -49,4 +49,9 @@ if(COTRAIN_COVERAGE)
 endif()
 if(COTRAIN_LTO)
   set(CMAKE_INTERPROCEDURAL_OPTIMIZATION ON)
+  # Installed archives hold machine code, too: any linker takes them. Neither static programs nor benches are installed.
+  if(NOT COTRAIN_STATIC AND NOT COTRAIN_BENCH)
+    add_compile_options(-ffat-lto-objects)
+    add_link_options(-ffat-lto-objects)
+  endif()
 endif()

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Installs the dev build into build/package and builds programs against it, as somebody else would: one that reads a
+# Installs a build (default: build/dev) into build/package and builds programs against it, as somebody else would: one that reads a
 # kubeconfig, and one with a plugin of its own, which is shown at work.
+# Usage: package.sh [BUILD]
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common build; do . "tools/dev/$part.sh"; done
 pick_compiler
-prefix=$PWD/build/package
+prefix=$PWD/build/package build=${1:-build/dev}
 
 # build_against SOURCES BUILD: configures and builds with nothing but the installed package
 build_against() {
@@ -17,10 +18,11 @@ build_against() {
 # shows TEXT: the plugin's effect is in what was rendered
 shows() { grep -qF -- "$1" build/plugin/rendered.yaml || die "examples/plugin: no '$1' in build/plugin/rendered.yaml"; }
 
-rm -rf build/package build/consumer build/plugin
-quietly build/test-logs/install.log cmake --install build/dev --prefix "$prefix"
+rm -rf build/package build/consumer build/plugin build/library
+quietly build/test-logs/install.log cmake --install "$build" --prefix "$prefix"
 build_against test/package build/consumer
 build/consumer/consumer
+build_against examples/library build/library
 
 build_against examples/plugin build/plugin
 build/plugin/spot_render examples/plugin/spot.yaml >build/plugin/rendered.yaml
@@ -36,6 +38,7 @@ case $said in
 esac
 printf 'examples/plugin: its toleration, volume, variable and ConfigMap are there; a wrong value is refused\n'
 
-# The operator inside of a host program, on a real API server.
+# The operator inside of a host program, and the clients by themselves, on a real API server.
 bin=$(test/controlplane/build.sh base | tail -n 1)
-"$bin/controlplane" exec --crds "$(test/controlplane/build.sh path | tail -n 1)" -- tools/dev/embed.sh build/consumer/embed
+"$bin/controlplane" exec --crds "$(test/controlplane/build.sh path | tail -n 1)" -- \
+  sh -ec 'tools/dev/embed.sh build/consumer/embed; tools/dev/library.sh build/library'
