@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # Installs what a release has as its users do, in bare roots, and runs it there (root; packages come from the distribution's mirror).
-#   test/release/test.sh [VERSION]   makes a trial release of that version first (0.0.0-trial.1)
+#   test/release/test.sh [VERSION [ARCHITECTURE…]]   makes a trial release of that version first (0.0.0-trial.1, amd64 and arm64)
+# Alpine and Fedora are not among the roots: their mirrors are not everywhere. The empty root, and rpm in one, stand for them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 for part in common libraries; do . "tools/dev/$part.sh"; done
 [ "$(id -u)" = 0 ] || die 'test/release/test.sh needs root for chroots'
 version=${1:-0.0.0-trial.1}
+architectures=("${@:2}")
+[ $# -ge 2 ] || architectures=(amd64 arm64)
 COTRAIN_SIGNING_KEY=$(mktemp)
 export COTRAIN_SIGNING_KEY
 work=$(mktemp -d)
@@ -16,7 +19,7 @@ passed() { checks=$((checks + 1)); }
 says_version() { [ "$("$@" version)" = "cotrain $version" ] || fail "'$* version' says $("$@" version)"; passed; }
 
 openssl ecparam -name prime256v1 -genkey -noout -out "$COTRAIN_SIGNING_KEY"
-./dev release "$version"
+./dev release "$version" "${architectures[@]}"
 files=$PWD/build/release-files
 base=cotrain_$version
 
@@ -28,7 +31,7 @@ for each in SHA256SUMS provenance.intoto.json; do
   openssl dgst -sha256 -verify "$work/key.pub" -signature "$work/sig" "$files/$each" >/dev/null || fail "the signature of $each"
   passed
 done
-python3 - "$files" <<'PY' || fail 'provenance, or an OCI archive, is not what it says'
+python3 - "$files" "${architectures[@]}" <<'PY' || fail 'provenance, or an OCI archive, is not what it says'
 import hashlib, json, sys, tarfile, pathlib
 files = pathlib.Path(sys.argv[1])
 said = json.loads((files / "provenance.intoto.json").read_text())
@@ -42,7 +45,7 @@ def walk(archive, descriptor, seen):
         for each in document.get("manifests", []) + document.get("layers", []) + [document["config"]] * ("config" in document):
             walk(archive, each, seen)
         if "platform" in descriptor: seen.append(descriptor["platform"]["architecture"])
-for name, architectures in ((next(files.glob("cotrain_*_image.tar")), ["amd64", "arm64"]), (next(files.glob("*.oci.tar")), [])):
+for name, architectures in ((next(files.glob("cotrain_*_image.tar")), sys.argv[2:]), (next(files.glob("*.oci.tar")), [])):
     with tarfile.open(name) as archive:
         seen = []
         for each in json.load(archive.extractfile("./index.json"))["manifests"]: walk(archive, each, seen)
@@ -54,19 +57,26 @@ passed
 mkdir -p "$work/empty/tmp"
 tar -xzf "$files/${base}_linux_amd64.tar.gz" -C "$work"
 cp "$work/${base}_linux_amd64/cotrain" "$work/empty/"
-cp examples/torch.yaml "$work/empty/"
+cp -r "$work/${base}_linux_amd64/examples" "$work/${base}_linux_amd64/deploy" "$work/empty/"
 says_version chroot "$work/empty" /cotrain
-chroot "$work/empty" /cotrain render -f /torch.yaml -o summary | grep -q 'job node: 2 pods' || fail 'render in an empty root'
+chroot "$work/empty" /cotrain render -f /examples/torch.yaml -o summary | grep -q 'job node: 2 pods' || fail 'render in an empty root'
+chroot "$work/empty" /cotrain validate -f /examples -f /deploy/runtimes >/dev/null || fail 'the examples in an empty root'
 chroot "$work/empty" /cotrain demo >"$work/demo" 2>&1 || { cat "$work/demo" >&2; fail 'the demo in an empty root'; }
 passed
 
-# Debian: installed by its own tools, with nothing that the package would pull in.
-for suite in bookworm trixie; do
-  mmdebstrap --quiet --variant=apt --include=man-db,bash-completion "$suite" "$work/$suite" "deb $(apt_mirror) $suite main" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "a root of $suite"; }
+# Debian 12 and 13, Ubuntu 24.04: installed by their own tools, with nothing that the package would pull in.
+(cd "$work" && private_apt trixie deb download ubuntu-keyring 2>"$work/log") || { cat "$work/log" >&2; fail "Ubuntu's keys"; }
+dpkg-deb -x "$work"/ubuntu-keyring_*.deb "$work/keys"
+for suite in bookworm trixie noble; do
+  mirror="$(apt_mirror) $suite main" keys=/usr/share/keyrings/debian-archive-keyring.gpg
+  [ $suite != noble ] || mirror='http://archive.ubuntu.com/ubuntu noble main' keys=$work/keys/usr/share/keyrings/ubuntu-archive-keyring.gpg
+  mmdebstrap --quiet --variant=apt --include=man-db,bash-completion --keyring="$keys" "$suite" "$work/$suite" "deb $mirror" \
+    >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "a root of $suite"; }
   cp "$files/${base}_linux_amd64.deb" "$work/$suite/tmp/cotrain.deb"
   chroot "$work/$suite" apt-get install -y -q /tmp/cotrain.deb >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "apt on $suite"; }
   grep -q '^0 upgraded, 1 newly installed' "$work/log" || fail "the package pulls others in on $suite"
   says_version chroot "$work/$suite" cotrain
+  chroot "$work/$suite" cotrain demo >"$work/demo" 2>&1 || { cat "$work/demo" >&2; fail "the demo on $suite"; }
   chroot "$work/$suite" man -w cotrain-render >/dev/null || fail "no man page on $suite"
   chroot "$work/$suite" bash -c '. /usr/share/bash-completion/bash_completion; _completion_loader cotrain; complete -p cotrain' >/dev/null || fail "no completion on $suite"
   passed

@@ -1,9 +1,11 @@
 # What a release has: programs as archives and packages, image and chart as OCI archives, and what proves them. Sourced by ./dev.
 
-# run_release [VERSION]: from the tag of this commit, or for a trial with the version given. Leaves build/release-files/.
+# run_release [VERSION [ARCHITECTURE…]]: from the tag of this commit, or for a trial with the version (and for the architectures)
+# given. Leaves build/release-files/.
 # COTRAIN_SIGNING_KEY names an EC key (PEM) for the signature of the sums; without one they are not signed.
 run_release() {
-  local version=${1:-} out=build/release-files work arch
+  local version=${1:-} out=build/release-files work arch images architectures=(amd64 arm64)
+  [ $# -lt 2 ] || architectures=("${@:2}")
   need build image release
   if [ -z "$version" ]; then
     version=$(git describe --tags --exact-match --match 'v[0-9]*' 2>/dev/null) ||
@@ -18,19 +20,20 @@ run_release() {
   # shellcheck disable=SC2064 # the folder of now
   trap "rm -rf '$work'" EXIT
   rm -rf "$out" && mkdir -p "$out"
-  for arch in amd64 arm64; do
+  for arch in "${architectures[@]}"; do
     build_static "$arch" "build/release-$arch" "-DCOTRAIN_VERSION=$version" "-DCOTRAIN_COMMIT=$(git rev-parse HEAD)"
     pack_image "$arch" "build/release-$arch"
     cp "build/image/cotrain-linux-$arch.spdx.json" "$out/cotrain_${version}_linux_$arch.spdx.json"
   done
   release_files "$work/files" "$version"
-  for arch in amd64 arm64; do
+  for arch in "${architectures[@]}"; do
     install -m 0755 "build/release-$arch/stripped/cotrain" "$work/files/usr/bin/cotrain"
     release_archive "$work/files" "$out/cotrain_${version}_linux_$arch.tar.gz"
     release_deb "$work/files" "$version" "$arch" "$out"
     release_rpm "$work/files" "$version" "$arch" "$out"
   done
-  tools/image/index.sh "$image_version" "$out/cotrain_${version}_image.tar" build/image/cotrain-linux-{amd64,arm64}.tar
+  images=("${architectures[@]/#/build/image/cotrain-linux-}")
+  tools/image/index.sh "$image_version" "$out/cotrain_${version}_image.tar" "${images[@]/%/.tar}"
   release_chart "$work" "$version" "$out"
   release_papers "$version" "$out"
   say "release $version:"
@@ -52,6 +55,11 @@ release_files() {
   gzip -n -9 "$to"/share/man/man1/*.1
   cp LICENSE "$to/share/doc/cotrain/copyright"
   cp README.md CHANGELOG.md "$to/share/doc/cotrain/"
+  # What the documentation's commands name, with the same paths below share/cotrain.
+  mkdir -p "$to"/share/cotrain/{deploy/{crds,runtimes},examples}
+  cp deploy/crds/*.yaml "$to/share/cotrain/deploy/crds/"
+  cp deploy/runtimes/*-*.yaml "$to/share/cotrain/deploy/runtimes/"
+  cp examples/*.yaml "$to/share/cotrain/examples/"
   find "$1" -type d -exec chmod 0755 {} +
   find "$1" -type f -exec chmod 0644 {} +
 }
@@ -59,12 +67,12 @@ release_files() {
 # Sorted, owned by root, of the commit's time.
 release_tar() { tar -C "$1" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -cf - "${@:2}"; }
 
-# One folder with the program at its top: unpack it and run it.
+# One folder with the program, examples and runtimes at its top: unpack it and run it there.
 release_archive() {
   local name
   name=$(basename "$2" .tar.gz)
   mkdir -p "$work/$name"
-  cp -a "$1/usr/bin/cotrain" "$1/usr/share/." "$work/$name/"
+  cp -a "$1/usr/bin/cotrain" "$1/usr/share/cotrain/." "$1"/usr/share/{bash-completion,zsh,fish,man,doc} "$work/$name/"
   cp LICENSE "$work/$name/"
   release_tar "$work" "$name" | gzip -n -9 >"$2"
 }
@@ -85,7 +93,7 @@ Section: admin
 Priority: optional
 Homepage: https://github.com/cotrain/cotrain
 Description: Kubernetes operator for distributed training (TrainJob)
- Turns TrainJobs into JobSets, PodGroups, Secrets and ConfigMaps, in the place of the Kubeflow Trainer's controller.
+ Turns TrainJobs into JobSets, PodGroups, Secrets and ConfigMaps, instead of the Kubeflow Trainer's controller.
  The program also renders and checks TrainJobs in files, looks at clusters, and measures controllers.
 TEXT
   quietly build/release-deb.log dpkg-deb --root-owner-group --uniform-compression -Zxz --build "$root" "$4/cotrain_${2}_linux_$3.deb"
@@ -105,13 +113,14 @@ License: Apache-2.0
 URL: https://github.com/cotrain/cotrain
 AutoReqProv: no
 %description
-Turns TrainJobs into JobSets, PodGroups, Secrets and ConfigMaps, in the place of the Kubeflow Trainer's controller.
+Turns TrainJobs into JobSets, PodGroups, Secrets and ConfigMaps, instead of the Kubeflow Trainer's controller.
 %install
 cp -a $1/usr %{buildroot}/
 mv %{buildroot}/usr/share/zsh/vendor-completions %{buildroot}/usr/share/zsh/site-functions
-%files
-/usr
+%files -f $top/files
 TEXT
+  # Files alone: folders belong to the distribution, with modes of its own.
+  (cd "$1" && find usr -type f -printf '/%p\n') | sed 's|/zsh/vendor-completions/|/zsh/site-functions/|' | sort >"$top/files"
   quietly build/release-rpm.log rpmbuild -bb --quiet --target "$machine-linux" --define "_topdir $top" --define "_rpmdir $top" \
     --define '_build_id_links none' --define '__strip /bin/true' --define '__os_install_post %{nil}' \
     --define '_buildhost cotrain' --define 'use_source_date_epoch_as_buildtime 1' --define 'clamp_mtime_to_source_date_epoch 1' \
@@ -119,7 +128,7 @@ TEXT
   mv "$top/$machine"/cotrain-*.rpm "$4/cotrain_${2}_linux_$3.rpm"
 }
 
-# The chart with the release's versions and the image by its digest, as helm's archive and as an OCI layout.
+# The chart with the release's versions, as helm's archive and as an OCI layout.
 release_chart() {
   local helm name=cotrain-chart_$2
   helm=$(test/deploy/build.sh | tail -n 1)
