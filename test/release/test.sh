@@ -42,7 +42,7 @@ def walk(archive, descriptor, seen):
     assert hashlib.sha256(blob).hexdigest() == descriptor["digest"].split(":")[1] and len(blob) == descriptor["size"], descriptor
     if descriptor["mediaType"].endswith(("index.v1+json", "manifest.v1+json")):
         document = json.loads(blob)
-        for each in document.get("manifests", []) + document.get("layers", []) + [document["config"]] * ("config" in document):
+        for each in document.get("manifests", []) + document.get("layers", []) + [document[key] for key in ("config",) if key in document]:
             walk(archive, each, seen)
         if "platform" in descriptor: seen.append(descriptor["platform"]["architecture"])
 for name, architectures in ((next(files.glob("cotrain_*_image.tar")), sys.argv[2:]), (next(files.glob("*.oci.tar")), [])):
