@@ -175,6 +175,16 @@ void keep_state(api::train_job_status& status, const api::train_job_status& of) 
     status = std::move(kept);
 }
 
+bool told_by_another(const api::train_job_status& before) {
+    return before.state == job_state::none && !before.jobs.empty();
+}
+
+std::optional<base::seconds_time> began(const api::train_job& job, const api::train_job_status& status) {
+    const api::condition* const suspended = api::find_condition(status.conditions, names::suspended);
+    const bool resumed = suspended != nullptr && suspended->status == api::condition_status::no;
+    return resumed ? std::optional(suspended->last_transition_time) : job.meta.creation_time;
+}
+
 std::string describe(const api::job_failure& f) {
     if (f.pod.empty()) return f.message;
     std::string out = f.container.empty() ? "" : "container " + f.container + " of ";
@@ -214,7 +224,10 @@ void tell_state(api::train_job_status& status, const status_input& in, const api
                base::one_line(in.trouble->second, condition_message_bytes_max)};
     become(std::move(now));
     if (status.state == job_state::suspended) status.start_time.reset();
-    if (status.state == job_state::running && !status.start_time) status.start_time = to_seconds(in.now);
+    if (status.state != job_state::running || status.start_time) return;
+    status.start_time = to_seconds(in.now);
+    const bool ran = std::ranges::any_of(in.job.status.jobs, [](const api::job_status& job) { return job.ready > 0; });
+    if (ran && told_by_another(in.job.status)) status.start_time = began(in.job, status).value_or(*status.start_time);
 }
 
 }  // namespace cotrain::runtime

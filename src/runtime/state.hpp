@@ -10,6 +10,11 @@ namespace cotrain::runtime {
 // observation twice changes nothing.
 void tell_state(api::train_job_status& status, const status_input& in, const api::job_set* own);
 
+// Whether a status is of the controller that ours replaced, which tells no state.
+[[nodiscard]] bool told_by_another(const api::train_job_status& before);
+// When a job was made or resumed last.
+[[nodiscard]] std::optional<base::seconds_time> began(const api::train_job& job, const api::train_job_status& status);
+
 // "container node of Pod p (rank 0) on node n failed: OOMKilled, exit code 137: its last line".
 [[nodiscard]] std::string describe(const api::job_failure& failure);
 

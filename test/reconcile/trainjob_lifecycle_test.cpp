@@ -53,6 +53,17 @@ TEST(lifecycle_metrics, restarts_count_by_how_much_they_grow) {
     EXPECT_EQ(m.restarts, 3U);
 }
 
+TEST(lifecycle_metrics, what_happened_under_another_controller_is_not_counted) {
+    lifecycle_metrics m;
+    api::train_job_status before = with_state(job_state::none, "FailedJobs");
+    before.jobs = {{.name = "node", .failed = 1}};
+    api::train_job_status after = with_state(job_state::failed, "FailedJobs");
+    after.restarts = 3;
+    m.count(before, after);
+    EXPECT_EQ(m.failures, (lifecycle_metrics{}.failures));
+    EXPECT_EQ(m.restarts, 0U);
+}
+
 TEST(lifecycle_metrics, each_attempt_that_failed_counts_once_although_others_fall_off_the_list) {
     lifecycle_metrics m;
     api::train_job_status before;

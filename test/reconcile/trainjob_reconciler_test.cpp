@@ -249,6 +249,20 @@ TEST_F(trainjob_reconciler_test, the_life_of_a_job_is_told_by_events) {
     EXPECT_THAT(w.events, ElementsAre("Suspended: TrainJob is suspended", "Resumed: TrainJob is resumed", "Failed: m"));
 }
 
+TEST_F(trainjob_reconciler_test, what_happened_under_another_controller_is_no_event) {
+    w.tune = [](trainjob_options& s) { s.normal_events = true; };
+    w.restart();
+    begin();
+    constexpr auto counts = R"("name":"node","ready":1,"active":1,"succeeded":0,"failed":0,"suspended":0)";
+    w.patch(job, std::string(R"({"status":{"jobsStatus":[{)") + counts + "}]}}");
+    w.patch(set, std::string(R"({"status":{"restarts":2,"replicatedJobsStatus":[{)") + counts + "}]}}");
+    w.events.clear();
+    w.settle();
+    EXPECT_THAT(w.events, IsEmpty());
+    finish("Completed");
+    EXPECT_THAT(w.events, ElementsAre("Completed: m"));
+}
+
 TEST_F(trainjob_reconciler_test, an_end_in_failure_is_told_without_normal_events) {
     begin();
     finish("Failed");

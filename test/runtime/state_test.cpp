@@ -173,6 +173,28 @@ TEST(state, tells_suspension_and_who_ends_it) {
     EXPECT_EQ(h.job.status.start_time, start + 9s);
 }
 
+TEST(state, of_a_job_that_told_by_another_controller_begins_when_it_was_made_or_resumed) {
+    for (const bool resumed : {false, true}) {
+        history h;
+        h.make_set();
+        h.count(1, 1);
+        h.job.status.jobs = {{.name = "node", .ready = 1, .active = 1}};
+        if (resumed) {
+            api::condition c;
+            c.type = names::suspended;
+            c.status = api::condition_status::no;
+            c.last_transition_time = start + 30s;
+            h.job.status.conditions = {c};
+        }
+        h.now += 1h;
+        EXPECT_TRUE(told_by_another(h.job.status));
+        EXPECT_EQ(h.step(), "Running: all 4 nodes are ready");
+        EXPECT_EQ(h.job.status.start_time, resumed ? start + 30s : start);
+        EXPECT_FALSE(told_by_another(h.job.status));
+        EXPECT_EQ(h.next(), h.job.status);
+    }
+}
+
 TEST(state, tells_what_is_in_the_way) {
     history h;
     h.trouble = {"R", "the ConfigMap is another's"};

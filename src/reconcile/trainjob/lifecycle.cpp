@@ -4,6 +4,7 @@
 
 #include "api/names.hpp"
 #include "reconcile/trainjob/reconciler.hpp"
+#include "runtime/state.hpp"
 
 namespace cotrain::reconcile {
 
@@ -25,10 +26,11 @@ std::string_view reason_of(const api::train_job_status& status, std::string_view
 }  // namespace
 
 void lifecycle_metrics::count(const api::train_job_status& before, const api::train_job_status& after) {
-    if (after.state == job_state::failed && before.state != job_state::failed)
+    // What happened under another controller was counted there.
+    if (after.state == job_state::failed && !api::is_true(before.conditions, api::names::failed))
         ++failures[index_of(job_failure_reasons, reason_of(after, api::names::failed))];
     const std::int32_t more = after.restarts.value_or(0) - before.restarts.value_or(0);
-    if (more > 0) restarts += static_cast<std::uint64_t>(more);
+    if (more > 0 && !runtime::told_by_another(before)) restarts += static_cast<std::uint64_t>(more);
     for (const api::job_failure& f : after.failures) {
         const bool is_new =
             std::ranges::find(before.failures, f.attempt, &api::job_failure::attempt) == before.failures.end();
@@ -69,7 +71,7 @@ void trainjob_reconciler::log_change(const progress& p) const {
     if (!log_.enabled(base::level::info)) return;
     const job_state before = p.job.status.state;
     const api::train_job_status& after = p.next.status;
-    const auto start = began(p);
+    const auto start = runtime::began(p.job, p.next.status);
     const std::chrono::duration<double> took = start ? with_.wall() - *start : base::micros_time::duration{};
     const std::string id = reconcile_id(p.tried.number);
     const base::field controller{"controller", "trainjob"};

@@ -128,7 +128,6 @@ class trainjob_reconciler {
     [[nodiscard]] doc::ref with_hash(progress& p, doc::ref patch) const;
     void record_progress(const progress& p);
     void time_readiness(const progress& p);
-    [[nodiscard]] static std::optional<base::seconds_time> began(const progress& p);
 
     // lifecycle.cpp: what is counted and logged of a status that was written.
     void follow_state(const progress& p);

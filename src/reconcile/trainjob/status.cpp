@@ -6,6 +6,7 @@
 #include "doc/edit.hpp"
 #include "doc/json.hpp"
 #include "reconcile/trainjob/reconciler.hpp"
+#include "runtime/state.hpp"
 
 namespace cotrain::reconcile {
 
@@ -174,9 +175,11 @@ void trainjob_reconciler::record_progress(const progress& p) {
     using api::condition_status;
     if (const auto* c = became(names::suspended, condition_status::yes)) record_normal(p, "Suspended", c->message);
     if (const auto* c = became(names::suspended, condition_status::no)) record_normal(p, "Resumed", c->message);
-    if (after.start_time && !before.start_time) record_normal(p, "Started", after.message);
+    // What happened under another controller is no news.
+    const bool news = !runtime::told_by_another(before);
+    if (news && after.start_time && !before.start_time) record_normal(p, "Started", after.message);
     // One text, so that restarts are counted in a series.
-    if (after.restarts.value_or(0) > before.restarts.value_or(0))
+    if (news && after.restarts.value_or(0) > before.restarts.value_or(0))
         record_normal(p, "Restarted", "JobSet has started all Jobs again");
     if (const auto* c = became(names::complete, condition_status::yes)) record_normal(p, "Completed", c->message);
     if (const auto* c = became(names::failed, condition_status::yes))
@@ -184,16 +187,9 @@ void trainjob_reconciler::record_progress(const progress& p) {
                after.state == api::job_state::failed ? after.message : c->message);
 }
 
-// When a job was made or resumed last.
-std::optional<base::seconds_time> trainjob_reconciler::began(const progress& p) {
-    const api::condition* const suspended = api::find_condition(p.next.status.conditions, names::suspended);
-    const bool resumed = suspended != nullptr && suspended->status == api::condition_status::no;
-    return resumed ? std::optional(suspended->last_transition_time) : p.job.meta.creation_time;
-}
-
 // Once for each start: pods that are replaced later are no news.
 void trainjob_reconciler::time_readiness(const progress& p) {
-    const auto start = began(p);
+    const auto start = runtime::began(p.job, p.next.status);
     if (!start) return;
     readiness& pods = p.history.pods;
     const std::chrono::duration<double> took = with_.wall() - *start;
