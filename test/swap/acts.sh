@@ -1,7 +1,7 @@
 # What happens in the swap, in order. Sourced by scene.sh.
 
-# What is over stays as it is, to the byte.
-over() { local IFS=,; of_team get trainjobs -l "fate in ($*)" -o 'jsonpath={range .items[*]}{.metadata.name} {.status}{"\n"}{end}'; }
+# What is over stays as it is, in the words of both.
+over() { local IFS=,; of_team get trainjobs -l "fate in ($*)" -o "jsonpath={range .items[*]}{.metadata.name} $told{\"\\n\"}{end}"; }
 remember() { over "$@" >"$work/over.$1"; }
 unchanged() {
   over "$@" >"$work/over"
@@ -30,7 +30,7 @@ under_the_reference() {
   remember lost
 }
 
-# Jobs that the reference takes and rules of ours would refuse, were they new.
+# Jobs that the reference takes and rules of ours would refuse, were they new; and one of no nodes.
 make_refused() {
   cat >"$work/refused.yaml" <<'TEXT'
 {apiVersion: trainer.kubeflow.org/v1alpha1, kind: TrainJob, metadata: {name: no-nodes, labels: {fate: refused}}, spec: {runtimeRef: {name: torch}, suspend: true, trainer: {numNodes: 0}}}
@@ -45,7 +45,7 @@ TEXT
 }
 change_refused() {
   local each
-  for each in no-nodes no-processes no-such-job; do
+  for each in no-processes no-such-job; do
     must_refuse "$each, were it new" denied of_team create --dry-run=server -f <(sed "s/name: $each,/name: new-$each,/" "$work/refused.yaml" | awk -v RS='---\n' "/name: new-$each,/")
   done
   must 'a label on the old ones' of_team label trainjobs -l fate=refused swapped=true
@@ -138,8 +138,9 @@ main() {
   prepare >"$work/said" 2>&1 || { cat "$work/said" >&2; fail 'the scene cannot be set'; }
   start reference "$reference"
   under_the_reference
-  swap cotrain "$ours" deploy/crds
+  swap cotrain "$ours" deploy/crds false=end true=wake
   nothing_written 'end|fail|hold|patch|kill|back-end|back-fail|back-hold|back-kill'
+  nothing_told
   change_refused
   transitions ''
   more_transitions
@@ -151,7 +152,7 @@ main() {
   run_pods new-end new-fail new-hold new-kill new-done new-late
   end_as Succeeded Complete new-done
   remember end hold wake turn fail due done lost new-done
-  swap reference "$reference" "$COTRAIN_TEST_CRDS/trainer"
+  swap reference "$reference" "$COTRAIN_TEST_CRDS/trainer" false=new-end true=new-wake
   # The reference applies hostfiles and Flux's files again at each start.
   nothing_written 'back-end|back-fail|back-hold|back-kill|new-end|new-fail|new-hold|new-kill|new-late' 'jobsets|jobs|pods'
   transitions back-

@@ -1,5 +1,7 @@
 # The TrainJobs of the swap: one of each policy for each fate. Sourced.
 of_team() { kube -n "$team" "$@"; }
+# What the reference tells in a status; ours tells more.
+readonly told='{.status.conditions} {.status.jobsStatus} {.status.trainerStatus}'
 
 readonly patience=120
 # until_true WHAT COMMAND…: for what controllers bring about
@@ -19,13 +21,13 @@ readonly some_fates='end fail wake done lost back-end back-hold back-wake back-t
 has_fate() { case " $every_fate $some_fates " in *" $1 "* | *" $2 "*) ;; *) false ;; esac; }
 # The reference has an order of a job's own variables beside its own for all policies but XGBoost: there it differs from
 # start to start, and it is refused for what it made itself.
-env_of() { case $1-$2 in xgboost-wake) ;; xgboost-*) return ;; esac; echo "{name: FATE, value: $2}"; }
+env_of() { case $1-$2 in xgboost-wake) ;; xgboost-*) return ;; esac; echo ", env: [{name: FATE, value: $2}]"; }
 # "bare": Torch in a job that says nothing of its trainer. Ours gives it the variables of Torch all the same.
-trainer_of() { [ "$1" = bare ] || printf ', trainer: {numNodes: 2, command: [train], env: [%s]}' "$(env_of "$1" "$2")"; }
+trainer_of() { [ "$1" = bare ] || printf ', trainer: {numNodes: 2, command: [train]%s}' "$(env_of "$1" "$2")"; }
 runtime_of() { case $1 in bare) echo torch ;; *) echo "$1" ;; esac; }
 
-# make SUSPEND FATE…: a job of each policy
-make() {
+# manifests SUSPEND FATE…: a job of each policy
+manifests() {
   local suspend=$1 policy fate
   shift
   for policy in $policies; do
@@ -34,7 +36,11 @@ make() {
       printf -- '---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {name: %s-%s, labels: {fate: %s}}\n' "$policy" "$fate" "$fate"
       printf 'spec: {runtimeRef: {name: %s}, suspend: %s%s}\n' "$(runtime_of "$policy")" "$suspend" "$(trainer_of "$policy" "$fate")"
     done
-  done >"$work/jobs.yaml"
+  done
+}
+make() {
+  manifests "$@" >"$work/jobs.yaml"
+  shift
   of_team create -f "$work/jobs.yaml" >"$work/said" 2>&1 || { cat "$work/said" >&2; fail "jobs are not taken: $*"; }
 }
 

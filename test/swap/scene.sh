@@ -5,12 +5,14 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 . test/deploy/common.sh
 . test/deploy/outside.sh
 . test/swap/jobs.sh
-readonly ours=$1 reference=$2 module=$3 team=team account=system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager
+. test/swap/neighbours.sh
+readonly ours=$1 reference=$2 module=$3 mutator=$4 team=team account=system:serviceaccount:kubeflow-system:kubeflow-trainer-controller-manager
 readonly policies='plain torch gang bare openmpi jax xgboost flux'
 work=$(mktemp -d)
 controller=
 finish() {
   [ -z "$controller" ] || kill "$controller" 2>/dev/null || true
+  send_away
   wait
   rm -rf "$work"
 }
@@ -35,6 +37,7 @@ prepare() {
     -e 's/^(  host:).*/\1 127.0.0.1/' -e "s/^(  resourceNamespace:).*/\1 $namespace/" -e 's/^(  enable:) true/\1 false/' \
     "$module/manifests/base/manager/controller_manager_config.yaml" >"$work/config.yaml"
   kube label --overwrite namespace $team swap=true
+  start_mutator
   kube apply --server-side -f test/swap/runtimes.yaml
 }
 
@@ -70,7 +73,9 @@ asked() {
   tail -n "+$((mark + 1))" "$COTRAIN_TEST_AUDIT" | grep -F "\"username\":\"$account\"" | grep -F '"stage":"ResponseComplete"' |
     sed -E 's/.*"requestURI":"([^"?]*)[^"]*","verb":"([a-z]*)".*"code":([0-9]+).*/\3 \2 \1/'
 }
-writes() { asked | grep -E '^[0-9]+ (create|update|patch|delete) ' | grep -E "/namespaces/$team/" | grep -v /events || true; }
+# The status of a TrainJob is apart: ours has fields in it that the other has not.
+writes() { asked | grep -E '^[0-9]+ (create|update|patch|delete) ' | grep -E "/namespaces/$team/" | grep -vE '/events|/trainjobs/[^/]+/status$' || true; }
+written_twice() { asked | sed -nE 's|^200 patch .*/trainjobs/([^/]+)/status$|\1|p' | sort | uniq -d; }
 # nothing_written FATES [KINDS]: running jobs of these fates, and what is theirs, are as they were before the swap
 nothing_written() {
   local paths=${2:-[a-z]*} kinds=${2:+(JobSet|Job|Pod)} each
@@ -81,27 +86,41 @@ nothing_written() {
   passed
 }
 
-# Every object with its version; Jobs and Pods, which others write, with their identity.
+# What happened under the other is no news. JobSetKept is of suspended jobs.
+nothing_told() {
+  of_team get events.events.k8s.io -o 'jsonpath={range .items[?(@.regarding.kind=="TrainJob")]}{.reason} {.regarding.name} {.note}{"\n"}{end}' >"$work/events"
+  if grep -vE '^(JobSetKept|TrainJobResourcesCreationFailed) ' "$work/events" >&2; then fail "$running: it told of what happened before"; fi
+  passed
+}
+
+# Every object with its version; TrainJobs, which neighbours write, with what the reference knows of them; Jobs and Pods with
+# their identity.
 picture() {
-  kube get trainjobs,jobsets,configmaps,secrets,podgroups.scheduling.x-k8s.io -n $team \
+  of_team get trainjobs -o "jsonpath={range .items[*]}TrainJob/{.metadata.name} {.metadata.uid} {.metadata.generation} $told{\"\\n\"}{end}"
+  of_team get jobsets,configmaps,secrets,podgroups.scheduling.x-k8s.io \
     -o 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid} {.metadata.resourceVersion}{"\n"}{end}'
   kube get jobs,pods -n $team -o 'jsonpath={range .items[*]}{.kind}/{.metadata.name} {.metadata.uid}{"\n"}{end}'
 }
 at_rest() { picture >"$work/picture" && sleep 1 && picture | diff -q "$work/picture" - ; }
 
-# swap WHAT PROGRAM DEFINITIONS: stops who runs, starts the other, and nothing has been written to what they look after.
+# swap WHAT PROGRAM DEFINITIONS SUSPEND=FATE…: stops who runs and starts the other, while neighbours write these jobs
 swap() {
-  local wrote
+  local what=$1 program=$2 definitions=$3 wrote
+  shift 3
   until_true "$running: all is at rest" at_rest
   cp "$work/picture" "$work/before"
+  invite "$@"
   stop
-  kube apply --server-side --force-conflicts -f "$3" >/dev/null
-  say "$1 takes its place"
-  start "$1" "$2"
-  until_true "$1: all is at rest" at_rest
+  kube apply --server-side --force-conflicts -f "$definitions" >/dev/null
+  say "$what takes its place"
+  start "$what" "$program"
+  have_all_written
+  until_true "$what: all is at rest" at_rest
   writes >"$work/wrote"
   wrote=$(wc -l <"$work/wrote")
-  say "$1 looked at $(kube get trainjobs -n $team -o name | wc -l) jobs and wrote $wrote objects of theirs"
+  written_twice >"$work/twice"
+  [ ! -s "$work/twice" ] || { cat "$work/twice" >&2; fail "$what: it wrote a job's status more than once"; }
+  say "$what looked at $(of_team get trainjobs -o name | wc -l) jobs, wrote $wrote objects of theirs, $(asked | grep -cE '/trainjobs/[^/]+/status$' || true) statuses"
 }
 
 . test/swap/acts.sh
