@@ -4,6 +4,8 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"time"
@@ -191,10 +193,25 @@ func (p *play) all(list []fault, steady *terminal) error {
 		if len(said) > 0 {
 			verdict = "FAIL"
 			p.failed = append(p.failed, f.id())
+			p.keepLogs(f)
 		}
 		fmt.Printf("%-24s %-5s %6.1f s %6.0f s %s\n", f.name, verdict, took.Seconds(), f.within.Seconds(), listed(said))
 	}
 	return nil
+}
+
+// keepLogs leaves in the tree what the operators said and what the API server was asked, for whoever looks into a fault.
+func (p *play) keepLogs(f fault) {
+	kept := filepath.Join(p.top, "build", "test-logs", "fault-"+f.id())
+	_ = os.MkdirAll(kept, 0o755)
+	files := map[string]string{"audit": os.Getenv("COTRAIN_TEST_AUDIT")}
+	for _, each := range p.actors {
+		files[each.name+".log"] = each.log
+	}
+	for name, file := range files {
+		text, _ := os.ReadFile(file)
+		_ = os.WriteFile(filepath.Join(kept, name), text, 0o600)
+	}
 }
 
 // restartEnded starts again who ended though nobody asked for it, and says so.
