@@ -120,7 +120,9 @@ void controller_core::finish(slot id, outcome how, moment now) {
         case outcome::what::failed:
             ++metrics_.errors;
             ++metrics_.retries;
-            delay = std::min(retries_.failed(id, now, how.passing), std::max(how.after, limits_.retry.first));
+            delay = retries_.failed(id, now, how.passing);
+            // A moment that has come is no reason to hurry any more: this run was it.
+            if (how.after.count() > 0) delay = std::min(delay, std::max(how.after, limits_.retry.first));
             break;
         case outcome::what::panicked:
             ++metrics_.errors;

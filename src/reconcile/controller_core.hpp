@@ -37,7 +37,8 @@ struct outcome {
 
     [[nodiscard]] static outcome done() { return {}; }
     [[nodiscard]] static outcome again_after(std::chrono::nanoseconds d) { return {what::again_after, d}; }
-    // Comes back after its backoff, and after `at_latest` at the latest: a deadline does not wait for a long one.
+    // Comes back after its backoff, and after `at_latest` at the latest: a deadline does not wait for a long one. A
+    // moment that has come already (zero) hurries nobody.
     [[nodiscard]] static outcome failed(std::chrono::nanoseconds at_latest = std::chrono::nanoseconds::max(),
                                         bool passing = false) {
         return {what::failed, at_latest, passing};

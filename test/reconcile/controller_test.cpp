@@ -73,9 +73,25 @@ TEST(controller_core, a_failed_key_comes_back_when_it_has_to_however_often_it_fa
         now = *core.next_due();
         core.tick(now);
     }
-    // At once would be for ever.
-    core.finish(core.start(now)->id, outcome::failed(0s), now);
-    EXPECT_EQ(core.next_due(), now + retry_policy{}.first);
+}
+
+// Else it would come back every few milliseconds until it succeeds, and owe the bucket what others then wait for.
+TEST(controller_core, a_failed_key_whose_moment_has_come_waits_for_its_backoff) {
+    controller_core core;
+    moment now{1s};
+    core.add(job(1), work::fresh, now);
+    std::chrono::nanoseconds backoff = retry_policy{}.first;
+    for (unsigned failures = 0; failures < 10; ++failures) {
+        core.finish(core.start(now)->id, outcome::failed(0s), now);
+        ASSERT_EQ(core.next_due(), now + backoff);
+        backoff *= 2;
+        now = *core.next_due();
+        core.tick(now);
+    }
+    core.finish(core.start(now)->id, outcome::done(), now);
+    core.add(job(2), work::fresh, now);
+    core.finish(core.start(now)->id, outcome::failed(), now);
+    EXPECT_EQ(core.next_due(), now + retry_policy{}.first) << "others do not pay for it";
 }
 
 TEST(controller_core, a_key_that_panics_again_and_again_is_parked_whatever_happens_to_it) {
