@@ -133,5 +133,17 @@ TEST_F(trainjob_trouble, a_status_that_is_always_outdated_is_not_written_without
     EXPECT_EQ(w.run_job().kind, outcome::what::again_after);
 }
 
+// Its first state is due and cannot be written any more: that must not be tried as fast as the API server answers.
+TEST_F(trainjob_trouble, a_job_whose_going_is_not_told_yet_is_not_written_without_end) {
+    begin();
+    w.taken();
+    w.refusals["patch TrainJob ns/job"] = refusal(404);
+    w.now += look_after;
+    const outcome o = w.run_job();
+    EXPECT_THAT(w.taken(), testing::Contains("patch TrainJob ns/job/status"));
+    EXPECT_EQ(o.kind, outcome::what::again_after);
+    EXPECT_GE(o.after, 100ms);
+}
+
 }  // namespace
 }  // namespace cotrain::reconcile

@@ -18,6 +18,8 @@ namespace names = api::names;
 constexpr unsigned large_runs_max = 2;
 // Far more than the longest run takes: one that others overtake again and again makes room.
 constexpr unsigned actions_max = 200;
+// What is due and was not done, of a job that has gone, say: its event may be far behind.
+constexpr std::chrono::milliseconds overdue_pause{100};
 
 awaitable<outcome> at_once(outcome o) { co_return o; }
 
@@ -199,7 +201,8 @@ outcome trainjob_reconciler::settle(const job_view& v, progress& p) {
         ends_.erase(v.key);
         if (p.history.looked == nullptr || !p.history.looked->autopsy) histories_.erase(v.key);
     }
-    return due ? outcome::again_after(*due) : outcome::done();
+    if (!due) return outcome::done();
+    return outcome::again_after(due->count() > 0 ? *due : overdue_pause);
 }
 
 void trainjob_reconciler::mark_dirty(watch::text_id key) {
