@@ -60,7 +60,7 @@ cp "$work/${base}_linux_amd64/cotrain" "$work/empty/"
 cp -r "$work/${base}_linux_amd64/examples" "$work/${base}_linux_amd64/deploy" "$work/empty/"
 says_version chroot "$work/empty" /cotrain
 chroot "$work/empty" /cotrain render -f /examples/torch.yaml -o summary | grep -q 'job node: 2 pods' || fail 'render in an empty root'
-chroot "$work/empty" /cotrain validate -f /examples -f /deploy/runtimes >/dev/null || fail 'the examples in an empty root'
+chroot "$work/empty" /cotrain validate -f /examples -f /deploy/runtimes >/dev/null 2>&1 || fail 'the examples in an empty root'
 chroot "$work/empty" /cotrain demo >"$work/demo" 2>&1 || { cat "$work/demo" >&2; fail 'the demo in an empty root'; }
 passed
 

@@ -132,7 +132,7 @@ TEXT
 release_chart() {
   local helm name=cotrain-chart_$2
   helm=$(test/deploy/build.sh | tail -n 1)
-  cp -r deploy/charts/cotrain "$1/chart"
+  cp -rL deploy/charts/cotrain "$1/chart"  # it has links into deploy/
   find "$1/chart" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
   quietly build/release-chart.log "$helm" package "$1/chart" --version "$2" --app-version "$2" -d "$1/packed"
   mkdir -p "$1/unpacked"

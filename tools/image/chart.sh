@@ -24,4 +24,4 @@ printf '{"schemaVersion":2,"mediaType":"application/vnd.oci.image.index.v1+json"
   "$manifest" "$version" >"$work/out/index.json"
 printf '{"imageLayoutVersion":"1.0.0"}' >"$work/out/oci-layout"
 tar -C "$work/out" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mtime="@$epoch" -cf "$archive" .
-sed -E 's/"digest":"([^"]*)".*/\1\n/' <<<"$manifest"
+sed -E 's/.*"digest":"([^"]*)".*/\1/' <<<"$manifest"
