@@ -60,6 +60,8 @@ specs() {
 # spec_states SUITE: STATE NAME of each spec
 spec_states() { sed -nE 's/^ *<testcase name="\[It\] ([^"]*)" .*status="([a-z]+)".*/\2 \1/p' "$work/$1.xml" | sed 's/&#34;/"/g; s/&#39;/'"'"'/g; s/&amp;/\&/g; s/&lt;/</g; s/&gt;/>/g'; }
 
+# An API server on a machine with other work takes longer than the 20 seconds that they wait for it.
+export KUBEBUILDER_CONTROLPLANE_START_TIMEOUT=180s KUBEBUILDER_CONTROLPLANE_STOP_TIMEOUT=60s
 export KUBEBUILDER_ASSETS PROJECT_DIR=$work/kueue/bin
 export COTRAIN_SUITE_PROGRAM=$program
 definitions=$(test/controlplane/build.sh path | tail -n 1)

@@ -4,6 +4,7 @@ package framework
 
 import (
 	"context"
+	"time"
 
 	"github.com/onsi/ginkgo/v2"
 	"github.com/onsi/gomega"
@@ -19,6 +20,9 @@ import (
 	"github.com/kubeflow/trainer/v2/test/integration/operator"
 )
 
+// A machine with other work takes longer than the ten seconds that are usual.
+const startTime = 2 * time.Minute
+
 // Framework is what the suites call.
 type Framework struct {
 	server  *envtest.Environment
@@ -29,7 +33,10 @@ type Framework struct {
 // Init starts an API server with all definitions.
 func (f *Framework) Init() *rest.Config {
 	ginkgo.By("starting an API server")
-	f.server = &envtest.Environment{CRDDirectoryPaths: operator.Definitions(), ErrorIfCRDPathMissing: true}
+	f.server = &envtest.Environment{
+		CRDDirectoryPaths: operator.Definitions(), ErrorIfCRDPathMissing: true,
+		CRDInstallOptions: envtest.CRDInstallOptions{MaxTime: startTime},
+	}
 	config, err := f.server.Start()
 	gomega.ExpectWithOffset(1, err).NotTo(gomega.HaveOccurred())
 	return config
