@@ -46,18 +46,20 @@ string_view pod_reason(const pod_report& p) {
 bool failed(const container_end& e) { return e.exit_code != 0 || e.signal != 0; }
 
 // The container that failed first; of one that was started again the last end counts. Nothing: none has since.
+// What is told of a Pod that is newer than that counts, though the clock of its node may be late.
 std::optional<death> death_of(const pod_report& p, base::seconds_time since) {
     std::optional<death> first;
+    const base::seconds_time whole = std::max(p.disrupted, p.created);
+    const bool is_new = p.phase == "Failed" && whole > since;
     const auto take = [&](const container_report& c, const std::optional<container_end>& end) {
-        if (!end || !failed(*end) || end->at <= since) return;
+        if (!end || !failed(*end) || (end->at <= since && !is_new)) return;
         if (!first || end->at < first->at) first = {&c, &*end, end->at};
     };
     for (const container_report& c : p.containers) {
         take(c, c.end);
         take(c, c.last_end);
     }
-    const base::seconds_time whole = std::max(p.disrupted, p.created);
-    if (!first && p.phase == "Failed" && whole > since) first = {.at = whole};
+    if (!first && is_new) first = {.at = whole};
     return first;
 }
 

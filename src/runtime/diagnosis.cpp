@@ -81,13 +81,35 @@ diagnosis container_fault(const pod_report& pod, const container_report& c) {
         fmt::format("{} cannot start: {}", of_pod(pod, c), c.waiting_message.empty() ? why : c.waiting_message));
 }
 
+// Quantities as Go prints their members, "map[nvidia.com/gpu:{{8 0} {<nil>}  DecimalSI}]", as "nvidia.com/gpu=8".
+std::string without_members(string_view text) {
+    std::string out;
+    bool any = false;
+    for (std::size_t at = 0; (at = text.find(":{{")) != text.npos; any = true) {
+        const std::size_t value = at + 3;
+        const std::size_t scale = text.find(' ', value);
+        const std::size_t end = text.find("SI}", value);
+        if (scale > end || end == text.npos) break;
+        const string_view exponent = text.substr(scale + 1, text.find('}', scale) - scale - 1);
+        out.append(text.substr(0, at)).append("=").append(text.substr(value, scale - value));
+        if (exponent != "0") out.append("e").append(exponent);
+        text.remove_prefix(end + 3);
+    }
+    out.append(text);
+    const std::size_t map = any ? out.find("map[") : out.npos;
+    if (map == out.npos) return out;
+    out.erase(map, 4);
+    if (const std::size_t close = out.find(']', map); close != out.npos) out.erase(close, 1);
+    return out;
+}
+
 diagnosis scheduling_fault(const pod_report& pod) {
     if (pod.scheduling_reason == "SchedulingGated")
         return make(hold::pending, "SchedulingGated", fmt::format("Pod {} waits for its scheduling gates", pod.name));
     if (!pod.scheduling_reason.empty())
         return make(never_fits(pod.scheduling_message) ? hold::blocked : hold::pending, pod.scheduling_reason,
                     fmt::format("Pod {}{}{} cannot be scheduled: {}", pod.name, pod.gang.empty() ? "" : " of gang ",
-                                pod.gang, scheduler_words(pod.scheduling_message)));
+                                pod.gang, without_members(scheduler_words(pod.scheduling_message))));
     if (pod.node.empty() && !pod.looked_at)
         return make(hold::pending, "NotScheduled",
                     fmt::format("no scheduler has looked at Pod {} yet (schedulerName: {})", pod.name,
@@ -129,7 +151,7 @@ bool by_rank(const pod_report* a, const pod_report* b) {
     return place(a) < place(b);
 }
 
-// "pods "x-abcde" is forbidden: why" without the name, which is another one each time.
+// "pods "x-abcde" is forbidden: why" without the name: that of a Pod is another one each time.
 string_view without_name(string_view note) {
     for (const string_view end : {string_view("\" is forbidden: "), string_view("\" is invalid: ")}) {
         const std::size_t at = note.find(end);
@@ -155,6 +177,9 @@ string_view refusal_reason(string_view why) {
 diagnosis refused(string_view kind, string_view name, const event_report& e) {
     string_view why = e.note;
     drop_prefix(why, "Error creating: ");
+    constexpr string_view words_of_job_set = "\" creation failed with error: ";
+    if (const std::size_t at = why.find(words_of_job_set); at != why.npos)
+        why.remove_prefix(at + words_of_job_set.size());
     why = without_name(why);
     const string_view what = kind == api::names::job_set.kind ? "Jobs" : "Pods";
     return make(hold::blocked, refusal_reason(why), fmt::format("{} {} gets no {}: {}", kind, name, what, why));
@@ -179,7 +204,11 @@ const api::replicated_job_status* first_lacking(const api::job_set& set) {
 
 string_view scheduler_words(string_view message) {
     const std::size_t end = std::min({message.find(" preemption:"), message.find(" no new claims"), message.size()});
-    return without_end(message.substr(0, end), " .,");
+    const string_view out = without_end(message.substr(0, end), " .,");
+    // What preemption says may be the end of what was said before.
+    const std::size_t last = out.rfind(". ");
+    const bool twice = last != out.npos && out.substr(0, last).ends_with(out.substr(last + 1));
+    return twice ? out.substr(0, last) : out;
 }
 
 bool never_fits(string_view message) {

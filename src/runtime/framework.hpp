@@ -227,12 +227,12 @@ class framework final : public plugin_set {
         return ok;
     }
 
-    // The first failure ends a phase; it says which plugin it came from.
+    // The first failure ends a phase; it says which plugin it came from, if its text does not begin so anyway.
     template <class P, class F>
     static void run(base::result<>& ok, const F& step) {
         if (!ok) return;
         ok = step();
-        if (!ok) ok = base::fail(std::move(ok.error()).during(P::name));
+        if (!ok && !ok.error().message.starts_with(P::name)) ok = base::fail(std::move(ok.error()).during(P::name));
     }
 
     static constexpr auto children_ = declared_by_all<child, framework_itself, Plugins...>();

@@ -57,8 +57,8 @@ std::string awaited(const api::job_set& set) {
     if (!active.empty()) return "waits for the Pods of " + active;
     const std::string working = list_jobs(set, [](const auto& job) { return job.ready > 0; });
     const std::string later = list_jobs(set, missing);
-    if (later.empty()) return "waits for the JobSet to end: all its Jobs have";
-    if (!working.empty()) return working + " is at work, then comes " + later;
+    if (later.empty()) return "all its Jobs have ended, and its JobSet is about to";
+    if (!working.empty()) return "runs " + working + " first, then " + later;
     return "waits for the Pods of " + later;
 }
 
@@ -83,15 +83,17 @@ const api::job_failure* last_failure(const api::train_job_status& status) {
     return found ? &status.failures.back() : nullptr;
 }
 
-// Complete or Failed, with the words of the condition; how Pods failed tells more.
-told of_end(const api::train_job_status& status) {
+// Complete or Failed, with the words of the condition; how Pods failed tells more, or how long the deadline was.
+told of_end(const api::train_job_status& status, std::int64_t deadline_seconds) {
     const bool complete = api::is_true(status.conditions, names::complete);
     const api::condition* const end =
         api::find_condition(status.conditions, complete ? names::complete : names::failed);
     std::string message = base::one_line(end->message, condition_message_bytes_max);
     const api::job_failure* const failure = last_failure(status);
-    if (!complete && failure != nullptr && end->reason != names::reason_deadline)
-        message = base::one_line(describe(*failure) + ": " + message, condition_message_bytes_max);
+    const bool late = !complete && end->reason == names::reason_deadline;
+    if (late && deadline_seconds > 0) message += " of " + std::to_string(deadline_seconds) + " s";
+    if (!complete && !late && failure != nullptr)
+        message = base::one_line(describe(*failure) + "; " + message, condition_message_bytes_max);
     return {complete ? job_state::complete : job_state::failed, std::move(message)};
 }
 
@@ -99,7 +101,7 @@ told of_suspension(const status_input& in, const api::job_set* own) {
     if (own != nullptr && (!own->suspend || own->any_active() || any_ready(*own)))
         return {job_state::suspending, "waits for its Pods to end"};
     if (in.queue.empty()) return {job_state::suspended, "holds no Pods until spec.suspend is set to false"};
-    std::string message = "waits for Kueue to admit it to queue " + std::string(in.queue);
+    std::string message = "waits in queue " + std::string(in.queue) + " for Kueue to admit it";
     if (in.look != nullptr && in.look->reason == "QuotaReserved") message += ": " + in.look->message;
     return {job_state::suspended, base::one_line(message, condition_message_bytes_max)};
 }
@@ -115,7 +117,7 @@ told of_pods(const api::train_job_status& before, const api::train_job_status& s
     if (own->suspend) return {waits, "waits for its JobSet to be resumed"};
     if (own->jobs.empty()) {
         if (in.look != nullptr && in.look->state == hold::blocked) return {job_state::blocked, in.look->message};
-        return {waits, "JobSet's controller has not looked at its JobSet yet"};
+        return {waits, "waits for JobSet's controller to make its Jobs"};
     }
 
     const bool all = std::ranges::all_of(own->jobs, is_there);
@@ -129,7 +131,7 @@ told of_pods(const api::train_job_status& before, const api::train_job_status& s
         return {found, base::one_line(in.look->message, condition_message_bytes_max)};
     }
     std::string message = awaited(*own);
-    if (status.restarts.value_or(0) > 0) message = "restart " + std::to_string(*status.restarts) + ": " + message;
+    if (status.restarts.value_or(0) > 0) message += " after restart " + std::to_string(*status.restarts);
     return {some && !began ? job_state::starting : waits, std::move(message)};
 }
 
@@ -191,9 +193,12 @@ std::string describe(const api::job_failure& f) {
     out += "Pod " + f.pod;
     if (f.rank) out += " (rank " + std::to_string(*f.rank) + ")";
     if (!f.node.empty()) out += " on node " + f.node;
-    out += f.reason.empty() ? " failed" : " failed: " + f.reason;
-    if (f.exit_code) out += ", exit code " + std::to_string(*f.exit_code);
-    if (!f.message.empty()) out += ": " + f.message;
+    // These reasons say no more than that it failed.
+    const bool plain = f.reason.empty() || f.reason == "Failed" || f.reason == "Error";
+    out += plain ? " failed" : " failed: " + f.reason;
+    if (f.exit_code) out += (plain ? " with exit code " : ", exit code ") + std::to_string(*f.exit_code);
+    const std::size_t end = f.message.find_last_not_of(" .");
+    if (end != std::string::npos) out.append(": ").append(f.message, 0, end + 1);
     return out;
 }
 
@@ -209,7 +214,7 @@ void tell_state(api::train_job_status& status, const status_input& in, const api
         const bool late = !api::is_true(status.conditions, names::complete) &&
                           api::find_condition(status.conditions, names::failed)->reason == names::reason_deadline;
         if (late) drop_pods(status);
-        told end = of_end(status);
+        told end = of_end(status, in.job.spec.active_deadline_seconds);
         if (end.state != before.state || !in.failures.empty()) become(std::move(end));
         const auto& type = status.state == job_state::complete ? names::complete : names::failed;
         const base::seconds_time end_time = api::find_condition(status.conditions, type)->last_transition_time;

@@ -15,7 +15,7 @@ void tell_state(api::train_job_status& status, const status_input& in, const api
 // When a job was made or resumed last.
 [[nodiscard]] std::optional<base::seconds_time> began(const api::train_job& job, const api::train_job_status& status);
 
-// "container node of Pod p (rank 0) on node n failed: OOMKilled, exit code 137: its last line".
+// "container node of Pod p (rank 0) on node n failed: OOMKilled, exit code 137: its last line", without a full stop.
 [[nodiscard]] std::string describe(const api::job_failure& failure);
 
 // Takes the fields of our own over from another status.

@@ -22,11 +22,21 @@ struct phase_texts {
 };
 
 constexpr std::array phases{phase_texts{names::pending, "WaitingForPods", "no pod of the TrainJob is active yet",
-                                        "PodsCreated", "the TrainJob has or had active pods"},
+                                        "PodsCreated", "pods of the TrainJob are or were active"},
                             phase_texts{names::running, "PodsActive", "pods of the TrainJob are active", "NoPodsActive",
                                         "no pod of the TrainJob is active"},
                             phase_texts{names::ready, "AllPodsReady", "all pods of the TrainJob are ready or done",
                                         "NotAllPodsReady", "not all pods of the TrainJob are ready"}};
+
+// Of a job that is not Pending, though none of its Pods may ever have been active.
+constexpr phase_texts pending_of_suspended{names::pending, phases[0].when_true, phases[0].message_true, "Suspended",
+                                           "the TrainJob is suspended"};
+constexpr phase_texts pending_of_finished{names::pending, phases[0].when_true, phases[0].message_true, "Finished",
+                                          "the TrainJob has ended"};
+
+bool says(const phase_texts& p, const api::condition& c) {
+    return c.type == p.type && (c.reason == p.when_true || c.reason == p.when_false);
+}
 
 void set(api::condition_list& list, const phase_texts& p, bool holds, base::seconds_time now) {
     api::condition c;
@@ -51,7 +61,12 @@ void set_lifecycle(api::train_job_status& status, const api::job_set* own, bool 
     const bool lives = !over && !suspended;
     const bool active = lives && own != nullptr && own->any_active();
     const bool started = active || (own != nullptr && own->any_done());
-    set(status.conditions, phases[0], lives && !started, now);
+    set(status.conditions,
+        started     ? phases[0]
+        : over      ? pending_of_finished
+        : suspended ? pending_of_suspended
+                    : phases[0],
+        lives && !started, now);
     set(status.conditions, phases[1], active, now);
     set(status.conditions, phases[2], lives && own != nullptr && own->all_ready(), now);
     std::ranges::stable_sort(status.conditions, {}, place_of);
@@ -59,8 +74,8 @@ void set_lifecycle(api::train_job_status& status, const api::job_set* own, bool 
 
 void drop_lifecycle(api::train_job_status& status) {
     std::erase_if(status.conditions, [](const api::condition& c) {
-        const auto found = std::ranges::find(phases, std::string_view(c.type), &phase_texts::type);
-        return found != phases.end() && (c.reason == found->when_true || c.reason == found->when_false);
+        return std::ranges::any_of(phases, [&](const phase_texts& p) { return says(p, c); }) ||
+               says(pending_of_suspended, c) || says(pending_of_finished, c);
     });
 }
 

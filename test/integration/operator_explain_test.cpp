@@ -101,7 +101,7 @@ TEST(operator_explain, says_why_pods_do_not_come_and_which_failed_first) {
         };
         EXPECT_TRUE(co_await s.until(
             kinds::train_job,
-            has(R"("container node of Pod job-2-node-0-1-abcde (rank 1) on node n1 failed: OOMKilled, exit code 137: )"
+            has(R"("container node of Pod job-2-node-0-1-abcde (rank 1) on node n1 failed: OOMKilled, exit code 137; )"
                 R"(jobset failed")"),
             patience));
         EXPECT_TRUE(co_await s.until(

@@ -87,7 +87,7 @@ TEST(jobset, of_somebody_else_is_never_touched) {  // difference 21
     const auto foreign = job_set(p, "{metadata: {name: job}, spec: {suspend: true}}");
     p.seen.job_set = &foreign;
     EXPECT_EQ(p.error(),
-              "JobSet: JobSet job exists and is not controlled by this TrainJob: delete it, or give the "
+              "JobSet job exists and is not controlled by this TrainJob: delete it, or give the "
               "TrainJob another name");
 }
 

@@ -223,7 +223,7 @@ TEST_F(trainjob_look, says_what_kueue_waits_for) {
     EXPECT_THAT(lists(), ElementsAre(testing::StartsWith("list workloads ns kueue.x-k8s.io/job-uid=")));
     EXPECT_EQ(status("state"), "Suspended");
     EXPECT_EQ(status("message"),
-              "waits for Kueue to admit it to queue team: couldn't assign flavors to pod set node: insufficient unused "
+              "waits in queue team for Kueue to admit it: couldn't assign flavors to pod set node: insufficient unused "
               "quota for nvidia.com/gpu in flavor default, 4 more needed");
     // Kueue went.
     w.refusals["list workloads"] = refused(404).error();
@@ -314,7 +314,7 @@ TEST_F(trainjob_look, tells_which_pod_failed_first_when_the_job_fails) {
     EXPECT_THAT(w.events, Contains(told));
     EXPECT_EQ(w.condition("Failed", "message"), "m") << "the reference's, byte for byte";
     EXPECT_EQ(status("message"),
-              "container node of Pod job-node-0-1-x1 (rank 1) on node n1 failed: OOMKilled, exit code 137: m");
+              "container node of Pod job-node-0-1-x1 (rank 1) on node n1 failed: OOMKilled, exit code 137; m");
     EXPECT_EQ(failures(), R"([{"attempt":0,"time":"2026-01-01T00:01:00Z","pod":"job-node-0-1-x1","rank":1,"node":"n1",)"
                           R"("container":"node","exitCode":137,"reason":"OOMKilled","pods":2}])");
     w.patch(set, R"({"metadata":{"labels":{"a":"b"}}})");
@@ -333,7 +333,7 @@ TEST_F(trainjob_look, says_that_no_failed_pod_is_left) {
     constexpr auto gone =
         "no failed Pod is left: its node is gone, its Job's own deadline passed, or somebody deleted it";
     EXPECT_THAT(w.events, Contains(std::string("TrainJobPodFailed: ") + gone));
-    EXPECT_EQ(status("message"), std::string(gone) + ": m");
+    EXPECT_EQ(status("message"), std::string(gone) + "; m");
     EXPECT_THAT(failures(), HasSubstr(R"("reason":"PodGone")"));
 }
 
@@ -353,7 +353,7 @@ TEST_F(trainjob_look, tells_of_pods_that_failed_or_were_started_again_while_the_
     counts(R"({"name":"node","active":1})");
     EXPECT_THAT(lists(),
                 ElementsAre(failed_pods, "list pods ns jobset.sigs.k8s.io/jobset-name=job&status.phase=Running&50"));
-    EXPECT_THAT(w.events, Contains(HasSubstr("(rank 2) on node n2 failed: Error, exit code 1: bad")));
+    EXPECT_THAT(w.events, Contains(HasSubstr("(rank 2) on node n2 failed with exit code 1: bad")));
     counts(R"({"name":"node","active":1,"ready":1})");
     counts(R"({"name":"node","active":1})");
     EXPECT_THAT(lists(), IsEmpty()) << "once a minute";

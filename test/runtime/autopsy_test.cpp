@@ -57,7 +57,7 @@ TEST(autopsy, shows_the_last_line_of_the_termination_message) {
                                              "Traceback:\\n  line 1\\nRuntimeError: CUDA\\u001b[31m out\\n\\n"))});
     EXPECT_EQ(f->failure.message, "RuntimeError: CUDA [31m out");
     EXPECT_EQ(describe(*f),
-              "container node of Pod job-node-0-0-x0 (rank 0) on node gpu-0 failed: Error, exit code 1: RuntimeError: "
+              "container node of Pod job-node-0-0-x0 (rank 0) on node gpu-0 failed with exit code 1: RuntimeError: "
               "CUDA [31m out");
     const std::string much(100'000, 'y');
     EXPECT_LE(first_of({failed(0, ended(1, "Error", "2026-01-01T00:01:00Z", much))})->failure.message.size(),
@@ -97,6 +97,16 @@ TEST(autopsy, counts_containers_that_were_started_again_in_place) {
     // It was told already.
     p.containers = container(running, ended(137, "OOMKilled", "2025-12-31T23:59:59Z"));
     EXPECT_FALSE(first_of({well, p}));
+}
+
+// Its end is before what was told last, of another node.
+TEST(autopsy, believes_the_end_of_a_new_pod_whose_node_has_a_late_clock) {
+    const auto f = first_of({failed(0, ended(137, "OOMKilled", "2025-12-31T23:00:00Z"))});
+    ASSERT_TRUE(f);
+    EXPECT_EQ(describe(*f),
+              "container node of Pod job-node-0-0-x0 (rank 0) on node gpu-0 failed: OOMKilled, exit code 137");
+    pod_document whole{.phase = "Failed"};
+    EXPECT_EQ(describe(*first_of({whole})), "Pod job-node-0-0-x0 (rank 0) failed");
 }
 
 TEST(autopsy, tells_of_the_latest_attempt) {

@@ -85,7 +85,7 @@ TEST(state, tells_the_life_of_a_job) {
     history h;
     EXPECT_EQ(h.step(), "Pending: its JobSet is not there yet");
     h.make_set();
-    EXPECT_EQ(h.step(), "Pending: JobSet's controller has not looked at its JobSet yet");
+    EXPECT_EQ(h.step(), "Pending: waits for JobSet's controller to make its Jobs");
     h.count(0, 0);
     EXPECT_EQ(h.step(), "Pending: waits for the Pods of node");
     EXPECT_EQ(h.job.status.nodes, (api::node_counts{4, 0}));
@@ -100,7 +100,7 @@ TEST(state, tells_the_life_of_a_job) {
     EXPECT_EQ(h.step(), "Restarting: waits for the Pods of node") << "a Pod was lost";
     h.set->restarts = 1;
     h.count(0, 0);
-    EXPECT_EQ(h.step(), "Restarting: restart 1: waits for the Pods of node");
+    EXPECT_EQ(h.step(), "Restarting: waits for the Pods of node after restart 1");
     EXPECT_EQ(h.job.status.restarts, 1);
     h.count(1, 1);
     EXPECT_EQ(h.step(), "Running: all 4 nodes are ready");
@@ -120,7 +120,7 @@ TEST(state, tells_which_job_comes_first) {
                    {.name = "node", .replicas = 1, .node_pods = 4}};
     EXPECT_EQ(h.step(), "Starting: waits for the Pods of dataset-initializer");
     h.set->jobs[0].ready = 1;
-    EXPECT_EQ(h.step(), "Starting: dataset-initializer is at work, then comes node");
+    EXPECT_EQ(h.step(), "Starting: runs dataset-initializer first, then node");
     h.set->jobs[0] = {.name = "dataset-initializer", .succeeded = 1, .replicas = 1};
     h.set->jobs[1].active = 1;
     EXPECT_EQ(h.step(), "Starting: waits for the Pods of node");
@@ -148,7 +148,7 @@ TEST(state, tells_suspension_and_who_ends_it) {
     history h;
     h.job.spec.suspend = true;
     h.queue = "team";
-    EXPECT_EQ(h.step(), "Suspended: waits for Kueue to admit it to queue team");
+    EXPECT_EQ(h.step(), "Suspended: waits in queue team for Kueue to admit it");
     h.queue = "";
     h.make_set();
     h.count(0, 0);
@@ -221,7 +221,7 @@ TEST(state, after_a_deadline_nothing_is_ready) {
     h.count(1, 1);
     h.step();
     h.now += 60s;
-    EXPECT_EQ(h.step(), "Failed: TrainJob exceeded its active deadline");
+    EXPECT_EQ(h.step(), "Failed: TrainJob exceeded its active deadline of 60 s");
     EXPECT_EQ(h.job.status.nodes, (api::node_counts{4, 0}));
     EXPECT_EQ(h.job.status.jobs[0].ready + h.job.status.jobs[0].active, 0) << "its JobSet goes";
     h.set.reset();
@@ -261,6 +261,18 @@ TEST(state, a_failure_is_told_by_its_pod_and_kept_for_five_attempts) {
     EXPECT_EQ(h.next(), h.job.status) << "it is told once";
 }
 
+TEST(state, says_once_that_a_pod_failed) {
+    api::job_failure f{.pod = "p", .reason = "Failed"};
+    EXPECT_EQ(describe(f), "Pod p failed");
+    f.exit_code = 3;
+    f.reason = "Error";
+    EXPECT_EQ(describe(f), "Pod p failed with exit code 3");
+    f.message = "out of room. ";
+    EXPECT_EQ(describe(f), "Pod p failed with exit code 3: out of room");
+    f.reason = "Evicted";
+    EXPECT_EQ(describe(f), "Pod p failed: Evicted, exit code 3: out of room");
+}
+
 TEST(state, a_failure_that_was_found_before_the_end_is_told_with_it) {
     history h;
     h.make_set();
@@ -270,7 +282,7 @@ TEST(state, a_failure_that_was_found_before_the_end_is_told_with_it) {
     h.failures.clear();
     h.finish("Failed", "jobset failed");
     h.step();
-    EXPECT_EQ(h.job.status.message, "Pod job-node-0-1-x failed: Evicted: jobset failed");
+    EXPECT_EQ(h.job.status.message, "Pod job-node-0-1-x failed: Evicted; jobset failed");
     // One of an earlier attempt is not why this one ended.
     history later;
     later.make_set();

@@ -96,6 +96,23 @@ TEST_F(machine, lifecycle_conditions_tell_how_far_a_job_is) {
               (list{"Pending=False", "Ready=False", "Running=False", "Suspended=False", "Complete"}));
 }
 
+TEST_F(machine, a_job_that_never_had_pods_does_not_say_so) {
+    lifecycle = true;
+    job.spec.suspend = true;
+    const auto pending = [&] {
+        job.status = next().status;
+        const api::condition* const c = api::find_condition(job.status.conditions, "Pending");
+        return std::string(c->reason) + ": " + std::string(c->message);
+    };
+    EXPECT_EQ(pending(), "Suspended: the TrainJob is suspended");
+    set.conditions = {condition(names::failed, api::condition_status::yes, "R")};
+    EXPECT_EQ(pending(), "Finished: the TrainJob has ended");
+    set.jobs = {{.name = "a", .failed = 1}};
+    EXPECT_EQ(pending(), "PodsCreated: pods of the TrainJob are or were active");
+    lifecycle = false;
+    EXPECT_EQ(types(next().status), (list{"Suspended", "Failed"}));
+}
+
 TEST_F(machine, without_the_gate_its_conditions_go_and_those_of_others_stay) {
     lifecycle = true;
     job.status = next().status;

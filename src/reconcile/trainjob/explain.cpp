@@ -14,9 +14,9 @@ constexpr std::string_view failure_event_reason = "TrainJobPodFailed";
 
 // What ended until then was told before, by this process or another.
 base::seconds_time told_until(const progress& p) {
-    const base::seconds_time known = p.history.looked == nullptr ? base::seconds_time{} : p.history.looked->told_until;
-    const auto& failures = p.job.status.failures;
-    return failures.empty() ? known : std::max(known, failures.back().time);
+    base::seconds_time out = p.history.looked == nullptr ? base::seconds_time{} : p.history.looked->told_until;
+    for (const api::job_failure& f : p.job.status.failures) out = std::max(out, f.time);
+    return out;
 }
 
 // Of a JobSet that failed without a failed Pod.
@@ -99,7 +99,7 @@ awaitable<void> trainjob_reconciler::dissect(watch::text_id key, progress* p) {
     notes.autopsy.reset();
     notes.dissected = with_.steady();
     if (!found) co_return;
-    notes.told_until = found->failure.time;
+    notes.told_until = std::max(notes.told_until, found->failure.time);
     p->failed_attempts.push_back(found->failure);
     p->next_known = false;
     record(*p, event_type::warning, failure_event_reason, describe(*found));
