@@ -73,6 +73,9 @@ struct trainjob_look : testing::Test {
         doc::arena memory;
         return doc::to_json(w.object(memory, "TrainJob ns/job").get({"status", "failures"}));
     }
+    [[nodiscard]] std::ptrdiff_t blocked_events() const {
+        return std::ranges::count_if(w.events, [](const std::string& e) { return e.starts_with("Blocked: "); });
+    }
     void answer(std::string page) {
         w.on_list = [page = std::move(page)](const list_page&) { return page; };
     }
@@ -179,9 +182,11 @@ TEST_F(trainjob_look, says_in_the_status_what_it_found_and_patches_once) {
     pass(1s);
     EXPECT_THAT(w.taken(), ElementsAre(pending, status_patch));
     EXPECT_EQ(status("state"), "Blocked");
-    EXPECT_EQ(status("message"),
-              "ImagePullBackOff: image \"torch:1\" cannot be pulled (container node of Pod job-node-0-0-x0 on node "
-              "n1): not found");
+    const std::string why =
+        "ImagePullBackOff: image \"torch:1\" cannot be pulled (container node of Pod job-node-0-0-x0 on node n1): not "
+        "found";
+    EXPECT_EQ(status("message"), why);
+    EXPECT_THAT(w.events, Contains("Blocked: " + why));
     pass(60s);
     EXPECT_THAT(w.taken(), ElementsAre(pending)) << "nothing new";
     answer(pods({pod_document{.node = "n1",
@@ -191,9 +196,34 @@ TEST_F(trainjob_look, says_in_the_status_what_it_found_and_patches_once) {
                      .json()}));
     pass(120s);
     EXPECT_THAT(w.taken(), ElementsAre(pending)) << "the same in fewer words";
+    w.restart();
+    w.settle();
+    EXPECT_EQ(blocked_events(), 1) << "of each text";
     counts(R"({"name":"node","active":1,"ready":1})");
     EXPECT_EQ(status("state"), "Running");
     EXPECT_THAT(status("message"), Not(HasSubstr("image")));
+}
+
+TEST_F(trainjob_look, a_blocked_job_has_an_event_for_each_text) {
+    begin();
+    answer(no_image);
+    start_clock();
+    pass(10s);
+    answer(pods({pod_document{.node = "n1", .containers = waiting("CreateContainerConfigError", "m")}.json()}));
+    pass(60s);
+    EXPECT_EQ(blocked_events(), 2);
+}
+
+TEST_F(trainjob_look, a_child_of_another_is_told_by_one_event) {
+    w.apply_yaml(torch_runtime);
+    w.apply_yaml("{apiVersion: jobset.x-k8s.io/v1alpha2, kind: JobSet, metadata: {name: job, namespace: ns}}");
+    w.apply_yaml(train_job());
+    w.settle();
+    EXPECT_EQ(status("state"), "Blocked");
+    EXPECT_EQ(status("message"),
+              "JobSet job exists and is not controlled by this TrainJob: delete it, or give the TrainJob another name");
+    EXPECT_THAT(w.events, ElementsAre("TrainJobResourcesCreationFailed: the TrainJob's resources cannot be made: " +
+                                      status("message")));
 }
 
 TEST_F(trainjob_look, says_that_nobody_works_at_the_job_set) {

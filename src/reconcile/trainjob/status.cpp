@@ -182,6 +182,10 @@ void trainjob_reconciler::record_progress(const progress& p) {
     if (news && after.restarts.value_or(0) > before.restarts.value_or(0))
         record_normal(p, "Restarted", "JobSet has started all Jobs again");
     if (const auto* c = became(names::complete, condition_status::yes)) record_normal(p, "Completed", c->message);
+    // Where children cannot be made, report() says so.
+    const bool blocked = after.state == api::job_state::blocked && !p.trouble;
+    if (blocked && (before.state != after.state || before.message != after.message))
+        record(p, event_type::warning, "Blocked", after.message);
     if (const auto* c = became(names::failed, condition_status::yes))
         record(p, event_type::warning, failed_event_reason,
                after.state == api::job_state::failed ? after.message : c->message);
