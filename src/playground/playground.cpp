@@ -160,7 +160,7 @@ class playground {
         auto api = ui::make_client(loop_, box_.config(), log_);
         if (!api) return base::fail(std::move(api.error()));
         page_api_ = std::move(*api);
-        page_ = std::make_unique<ui::watching>(loop_, *page_api_, "the playground", "",
+        page_ = std::make_unique<ui::watching>(loop_, *page_api_, "the playground", "", "",
                                                ui::page_options{.port = wanted_.page_port}, log_);
         return page_->start();
     }

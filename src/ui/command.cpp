@@ -29,6 +29,7 @@ constexpr std::string_view help =
     "  --context NAME            of the kubeconfig\n"
     "  -n, --namespace NAME      only this namespace\n"
     "  -A, --all-namespaces      all of them: the default where you may list them, else the context's namespace\n"
+    "  -l, --selector LABELS     only TrainJobs with these labels: team=vision,tier!=test\n"
     "  --address HOST:PORT       where to serve it: of this machine's loopback (default: 127.0.0.1 and any free "
     "port)\n\n"
     "Exit codes: 0 ended, 1 the cluster or the address was not to be had, 2 used wrongly.\n";
@@ -71,12 +72,13 @@ awaitable<int> serve(asio::io_context* loop, const command_options* wanted, kube
     auto key = make_key();
     if (!key) co_return failed(key.error().message);
     page.key = std::move(*key);
-    watching it(*loop, *api, api->server(), *ns, std::move(page), base::stderr_logger());
+    const std::string shown = api->server() + (wanted->selector.empty() ? "" : ", " + wanted->selector);
+    watching it(*loop, *api, shown, *ns, wanted->selector, std::move(page), base::stderr_logger());
     if (const auto up = it.start(); !up) co_return failed(up.error().message);
     std::printf(
         "The TrainJobs of %s, %s: read only, with your rights.\n\n  %s\n\n"
         "Who has this address can read it on this machine. Ctrl-C ends it.\n",
-        api->server().c_str(), ns->empty() ? "all namespaces" : ("namespace " + *ns).c_str(), it.url().c_str());
+        shown.c_str(), ns->empty() ? "all namespaces" : ("namespace " + *ns).c_str(), it.url().c_str());
     std::fflush(stdout);
     co_await signals.async_wait(use_tuple);
     co_await it.stop();
@@ -120,6 +122,8 @@ static std::vector<app::option> table_of(command_options& out) {
             app::text_option("-n", out.ns),
             app::switch_option("--all-namespaces", out.all_namespaces),
             app::switch_option("-A", out.all_namespaces),
+            app::text_option("--selector", out.selector),
+            app::text_option("-l", out.selector),
             app::option{"--address", [&out](std::string_view text) { return read_address(text, out.page); }}};
 }
 

@@ -19,7 +19,8 @@ struct command_options {
     bool all_namespaces = false;
     std::string kubeconfig;
     std::string context;
-    std::string ns;  // empty: all, or where that is not allowed the context's
+    std::string ns;        // empty: all, or where that is not allowed the context's
+    std::string selector;  // of labels of TrainJobs
     page_options page;
 };
 

@@ -36,8 +36,9 @@ std::string_view to_string(follower::state s) {
     return "loading";
 }
 
-follower::follower(const kube::resource& of, std::string ns, follower_sink& to, kube::client& api, base::logger& log)
-    : of_(of), ns_(std::move(ns)), to_(to), api_(api), log_(log) {}
+follower::follower(const kube::resource& of, std::string ns, std::string labels, follower_sink& to, kube::client& api,
+                   base::logger& log)
+    : of_(of), ns_(std::move(ns)), labels_(std::move(labels)), to_(to), api_(api), log_(log) {}
 
 // An exception is a mistake of ours: it ends one list or watch as a failure of the server's would.
 awaitable<void> follower::run() {
@@ -63,7 +64,8 @@ awaitable<void> follower::perform(list_watch::action what) {
 
 awaitable<void> follower::list(list_watch::action what) {
     if (what.init) to_.begin_relist();
-    const auto page = co_await api_.list(of_, ns_, {.limit = what.limit, .continue_token = what.continue_token});
+    const auto page = co_await api_.list(
+        of_, ns_, {.label_selector = labels_, .limit = what.limit, .continue_token = what.continue_token});
     if (co_await cancelled()) co_return;
     if (!page) co_return failed(page.error());
     const auto trailer = watch::decode_page(page->body, {}, [this](const watch::object_view& item) { to_.put(item); });
@@ -75,9 +77,11 @@ awaitable<void> follower::list(list_watch::action what) {
 
 awaitable<void> follower::watch(list_watch::action what) {
     if (what.init) to_.begin_relist();
-    auto stream = co_await api_.watch(
-        of_, ns_,
-        {.resource_version = what.resource_version, .send_initial_events = what.init, .timeout = what.timeout});
+    auto stream = co_await api_.watch(of_, ns_,
+                                      {.label_selector = labels_,
+                                       .resource_version = what.resource_version,
+                                       .send_initial_events = what.init,
+                                       .timeout = what.timeout});
     if (co_await cancelled()) co_return;
     if (!stream) co_return failed(stream.error());
     if (machine_.synced()) become(state::synced);

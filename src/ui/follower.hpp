@@ -41,7 +41,9 @@ class follower {
         forbidden,  // we may not list or watch it
     };
 
-    follower(const kube::resource& of, std::string ns, follower_sink& to, kube::client& api, base::logger& log);
+    // `ns` and `labels`, a selector: empty: all.
+    follower(const kube::resource& of, std::string ns, std::string labels, follower_sink& to, kube::client& api,
+             base::logger& log);
 
     void start(base::task_group& owner) { owner.spawn("follower", run()); }
     [[nodiscard]] state now() const { return state_; }
@@ -59,7 +61,8 @@ class follower {
     void become(state s);
 
     kube::resource of_;
-    std::string ns_;  // empty: all
+    std::string ns_;
+    std::string labels_;
     follower_sink& to_;
     kube::client& api_;
     base::logger& log_;

@@ -65,8 +65,8 @@ class watching::sink final : public follower_sink {
     fleet::part which_;
 };
 
-watching::watching(asio::io_context& loop, kube::client& api, std::string cluster, std::string ns, page_options options,
-                   base::logger& log)
+watching::watching(asio::io_context& loop, kube::client& api, std::string cluster, std::string ns, std::string labels,
+                   page_options options, base::logger& log)
     : cluster_(std::move(cluster)),
       ns_(std::move(ns)),
       tasks_(loop.get_executor()),
@@ -75,8 +75,8 @@ watching::watching(asio::io_context& loop, kube::client& api, std::string cluste
           loop, std::move(options), rows_, reads_, [this](feed_message& out) { describe(out); }, log),
       jobs_to_(std::make_unique<sink>(*this, fleet::part::job)),
       sets_to_(std::make_unique<sink>(*this, fleet::part::set)),
-      jobs_(resource_of(api::names::train_job), ns_, *jobs_to_, api, log),
-      sets_(resource_of(api::names::job_set), ns_, *sets_to_, api, log) {}
+      jobs_(resource_of(api::names::train_job), ns_, std::move(labels), *jobs_to_, api, log),
+      sets_(resource_of(api::names::job_set), ns_, {}, *sets_to_, api, log) {}
 
 watching::~watching() = default;
 

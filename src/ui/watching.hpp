@@ -24,9 +24,9 @@ inline constexpr std::string_view agent = "cotrain-ui/";
 
 class watching {
    public:
-    // `ns` empty: all namespaces. `cluster`: how it is called on the page.
-    watching(asio::io_context& loop, kube::client& api, std::string cluster, std::string ns, page_options options,
-             base::logger& log);
+    // `ns` empty: all namespaces. `labels`: of TrainJobs, as a selector. `cluster`: how it is called on the page.
+    watching(asio::io_context& loop, kube::client& api, std::string cluster, std::string ns, std::string labels,
+             page_options options, base::logger& log);
     ~watching();
 
     // Opens the port, and begins to follow the cluster.

@@ -17,9 +17,12 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
+finished cotrain_anywhere(const operator_scene& s, const std::string& words) {
+    return run_shell("exec '" + std::string(COTRAIN_BINARY) + "' " + words + " --kubeconfig '" + s.kubeconfig +
+                     "' 2>&1");
+}
 finished cotrain(const operator_scene& s, const std::string& words) {
-    return run_shell("exec '" + std::string(COTRAIN_BINARY) + "' " + words + " -n " + s.ns + " --kubeconfig '" +
-                     s.kubeconfig + "' 2>&1");
+    return cotrain_anywhere(s, words + " -n " + s.ns);
 }
 
 awaitable<void> explain_one(operator_scene* s) {
@@ -55,6 +58,39 @@ TEST(operator_commands, explain_says_of_a_job_set_which_layer_set_each_field) {
     scene.play(+[](operator_scene& s) -> awaitable<void> {
         EXPECT_TRUE(co_await s.start_operator());
         co_await explain_one(&s);
+    });
+}
+
+awaitable<void> explain_many(operator_scene* s) {
+    co_await s->create_many("job-", 3, R"({"runtimeRef":{"name":"torch","kind":"TrainingRuntime"}})");
+    EXPECT_TRUE(co_await s->until_count(kinds::job_set, 3));
+    for (const char* name : {"job-0", "job-2"}) {
+        const auto labelled = co_await s->api->merge_patch(kinds::train_job, {.ns = s->ns, .name = name},
+                                                           R"({"metadata":{"labels":{"team":"a"}}})");
+        EXPECT_TRUE(labelled) << labelled.error().message;
+    }
+    const auto heading = [s](const std::string& name) { return HasSubstr("TrainJob " + s->ns + "/" + name + "\n"); };
+    const finished chosen = cotrain(*s, "explain trainjobs -l team=a");
+    EXPECT_EQ(chosen.code, 0) << chosen.output;
+    EXPECT_THAT(chosen.output, testing::AllOf(heading("job-0"), heading("job-2"), Not(heading("job-1"))));
+    EXPECT_THAT(cotrain_anywhere(*s, "explain tj --all-namespaces -l 'team!=a'").output, heading("job-1"));
+    const finished none = cotrain(*s, "explain tj -l team=b");
+    EXPECT_EQ(none.code, 0);
+    EXPECT_EQ(none.output, "no TrainJobs found\n");
+    EXPECT_EQ(cotrain(*s, "explain tj -l ,,=").code, 1) << "the API server knows no such selector";
+    for (const char* wrong :
+         {"explain tj", "explain tj job-0 -A", "explain tj job-0 -l a=b", "explain tj -l a=b -o json"})
+        EXPECT_EQ(cotrain_anywhere(*s, wrong).code, 2) << wrong;
+    EXPECT_EQ(cotrain(*s, "explain tj -A").code, 2);
+    EXPECT_EQ(cotrain(*s, "hand-back -A").code, 2);
+    EXPECT_EQ(cotrain_anywhere(*s, "hand-back -A --dry-run").code, 0);
+}
+
+TEST(operator_commands, explain_takes_labels_and_namespaces_as_kubectl_does) {
+    operator_scene scene("operator-explain-many");
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        EXPECT_TRUE(co_await s.start_operator());
+        co_await explain_many(&s);
     });
 }
 

@@ -82,6 +82,14 @@ awaitable<void> look(operator_scene& s) {
     const finished another = run_shell(variables(s, dir, own, "-n kube-system", "TrainJob") + visit);
     EXPECT_THAT(another.output, Not(HasSubstr("seen-0")));
 
+    const auto labelled = co_await s.api->merge_patch(kinds::train_job, {.ns = s.ns, .name = "seen-1"},
+                                                      R"({"metadata":{"labels":{"team":"a"}}})");
+    EXPECT_TRUE(labelled) << labelled.error().message;
+    const finished chosen = run_shell(variables(s, dir, own, "-A -l team=a", "seen-1") + visit);
+    EXPECT_THAT(chosen.output, HasSubstr(", team=a, all namespaces: read only"));
+    EXPECT_THAT(chosen.output, HasSubstr(R"("name":"seen-1")"));
+    EXPECT_THAT(chosen.output, Not(HasSubstr(R"("name":"seen-2")")));
+
     int questions = 0;
     for (const audit_entry& each : audit.read()) {
         if (!each.agent.starts_with("cotrain-ui/")) continue;

@@ -40,7 +40,8 @@ constexpr std::string_view help =
     "Before or after that controller starts; as often as you like.\n\n"
     "  --kubeconfig FILE       instead of KUBECONFIG, the Pod's account or ~/.kube/config\n"
     "  --context NAME          of the kubeconfig\n"
-    "  --namespace NAME, -n    in this namespace only\n"
+    "  -n, --namespace NAME    in this namespace only\n"
+    "  -A, --all-namespaces    in all of them: the default\n"
     "  --dry-run               only say how many there are\n";
 
 constexpr kube::resource job_sets{api::names::job_set.group, api::names::job_set.version, api::names::job_set.plural,
@@ -49,7 +50,7 @@ constexpr std::uint32_t page_items = 200;
 
 struct hand_back_run {
     std::string kubeconfig{}, context{}, ns{};
-    bool dry_run = false;
+    bool all_namespaces = false, dry_run = false;
     std::size_t done = 0, before = 0, failed = 0;
 };
 
@@ -107,8 +108,13 @@ hand_back plan_hand_back(doc::ref job_set) {
 namespace {
 
 std::vector<option> table_of(hand_back_run& to) {
-    return {text_option("--kubeconfig", to.kubeconfig), text_option("--context", to.context),
-            text_option("--namespace", to.ns), text_option("-n", to.ns), switch_option("--dry-run", to.dry_run)};
+    return {text_option("--kubeconfig", to.kubeconfig),
+            text_option("--context", to.context),
+            text_option("--namespace", to.ns),
+            text_option("-n", to.ns),
+            switch_option("--all-namespaces", to.all_namespaces),
+            switch_option("-A", to.all_namespaces),
+            switch_option("--dry-run", to.dry_run)};
 }
 
 }  // namespace
@@ -126,6 +132,8 @@ int run_hand_back(arguments words) {
     hand_back_run run;
     if (const auto read = read_options(words, table_of(run)); !read)
         return used_wrongly("hand-back: " + read.error().message);
+    if (run.all_namespaces && !run.ns.empty())
+        return used_wrongly("hand-back: --namespace and --all-namespaces exclude each other");
     const auto done = with_cluster(
         run.kubeconfig, run.context,
         [&run](kube::client* api, const kube::cluster_config*) { return hand_back_all(api, &run); },
