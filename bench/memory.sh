@@ -50,6 +50,8 @@ make() { # FROM TO
     '{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"job-%"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"torch"},"trainer":{"numNodes":4,"image":"registry.example.com/team/train:v1","command":["torchrun","train.py"]}}}'
 }
 count() { curl -sS "$1?limit=1" | grep -o '"remainingItemCount":[ 0-9]*' | tr -dc 0-9 || true; }
+# until_told STATE: all jobs of this run say so
+until_told() { until [ "$("$kubectl" get trainjobs -n memory -o jsonpath='{range .items[*]}{.status.state}{"\n"}{end}' | grep -c "$1")" -ge "$jobs" ]; do sleep 0.5; done; }
 # until_there URL N: as many objects are stored
 until_there() { until [ "$(($(count "$1") + 1))" -ge "$2" ]; do sleep 0.2; done; }
 
@@ -111,8 +113,12 @@ took 1 'the start alone' >/dev/null
 if [ "$old" -gt 0 ]; then printf '%-44s %7s %% of what stays\n' "  with $old old jobs; peak of the start" $(($(value VmHWM) * 100 / resident)); fi
 make 1 "$jobs"
 until_there "$job_sets" "$jobs"
+# All Pods are ready: a job that waits for them is looked into, and remembered for it.
+all 1 "$jobs" PATCH "$job_sets/job-%/status" application/merge-patch+json \
+  '{"status":{"replicatedJobsStatus":[{"name":"node","ready":1,"succeeded":0,"failed":0,"active":1,"suspended":0}]}}'
+until_told Running
 show "$jobs active jobs"
-took "$jobs" 'jobs until their JobSets exist'
+took "$jobs" 'jobs until they are Running'
 each "$anonymous - $idle" "$jobs" 'a job'
 kill -TERM "$operator" && wait "$operator" || true
 start 2
@@ -125,7 +131,7 @@ took "$jobs" 'jobs at a start'
 [ "$old" -eq 0 ] || exit 0
 all 1 "$jobs" PATCH "$job_sets/job-%/status" application/merge-patch+json \
   '{"status":{"conditions":[{"type":"Completed","status":"True","reason":"AllJobsCompleted","message":"jobset completed successfully","lastTransitionTime":"2026-01-01T00:00:00Z"}],"replicatedJobsStatus":[{"name":"node","ready":0,"succeeded":1,"failed":0,"active":0,"suspended":0}]}}'
-until [ "$("$kubectl" get trainjobs -n memory -o jsonpath='{range .items[*]}{.status.conditions[*].type}{"\n"}{end}' | grep -c Complete)" -ge "$jobs" ]; do sleep 0.5; done
+until_told Complete
 show "$jobs finished jobs"
 took "$jobs" 'jobs until they are Complete'
 kill -TERM "$operator" && wait "$operator" || true
