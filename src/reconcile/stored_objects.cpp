@@ -32,7 +32,6 @@ api::condition_list conditions_of(const watch::cluster& all, const watch::object
 
 void set_told(api::train_job_status& out, const watch::cluster& all, const watch::stored_told& told) {
     constexpr std::uint32_t absent = watch::stored_told::absent;
-    out.state = static_cast<api::job_state>(told.state);
     out.message = all.texts().view(told.message);
     if (told.start != 0) out.start_time = time_of(told.start);
     if (told.restarts != absent) out.restarts = static_cast<std::int32_t>(told.restarts);
@@ -57,6 +56,7 @@ api::train_job_status status_of(const watch::cluster& all, const watch::object_r
         out.jobs.push_back(
             {std::string(all.texts().view(c.name)), c.ready, c.succeeded, c.failed, c.active, c.suspended});
     }
+    out.state = static_cast<api::job_state>(body.state);
     set_told(out, all, body.told);
     if (record.terminal() && record.finished != 0 && out.state != api::job_state::none)
         out.completion_time = time_of(record.finished);

@@ -118,8 +118,9 @@ void projector::count_pods(const object_view& object, const status_lists& status
         return before.texts->view(then.name) == now.name.raw;
     };
     const object_body* const body = before.body;
-    const bool known = body != nullptr && object.generation != 0 && body->generation == object.generation &&
-                       !status.jobs.empty() && std::ranges::equal(status.jobs, body->counts(), same);
+    const bool known = body != nullptr && object.generation != 0 &&
+                       body->generation == static_cast<std::uint32_t>(object.generation) && !status.jobs.empty() &&
+                       std::ranges::equal(status.jobs, body->counts(), same);
     if (known) {
         const auto kept = [](const stored_counts& c) { return job_pods{c.replicas, c.node_pods}; };
         std::ranges::transform(body->counts(), pods_.begin(), kept);

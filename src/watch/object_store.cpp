@@ -48,8 +48,7 @@ stored_told make_told(text_table& texts, const projection& p) {
     std::string scratch;
     const train_job_status_view& told = *p.told;
     out.message = texts.intern(told.message.value(scratch));
-    out.start = time_seconds(told.start_time.raw);
-    out.state = static_cast<std::uint32_t>(api::job_state_of(told.state.raw));
+    if (!told.start_time.empty()) out.start = time_seconds(told.start_time.raw);
     if (told.restarts >= 0) out.restarts = static_cast<std::uint32_t>(told.restarts);
     if (!told.nodes) return out;
     out.nodes = static_cast<std::uint32_t>(std::max(told.nodes->desired, 0));
@@ -109,17 +108,18 @@ object_body::pointer object_body::make(text_table& texts, const projection& p, b
             if (body != nullptr) body->drop(texts);
         }
     } undo{texts, body.get()};
-    body->generation = p.generation;
-    body->deadline_seconds = p.deadline_seconds;
-    body->ttl_seconds = p.ttl_seconds;
+    body->generation = static_cast<std::uint32_t>(p.generation);
+    body->deadline_seconds = static_cast<std::uint32_t>(std::clamp<std::int64_t>(p.deadline_seconds, 0, 0xFFFFFFFFLL));
+    body->ttl_seconds = static_cast<std::int32_t>(std::clamp<std::int64_t>(p.ttl_seconds, -1, 0x7FFFFFFF));
     body->told = make_told(texts, p);
+    if (p.told != nullptr) body->state = static_cast<std::uint8_t>(api::job_state_of(p.told->state.raw));
     body->terminal_state = texts.intern(p.terminal_state);
     body->queue = texts.intern(p.queue);
     body->spec_left_out = left_out;
     body->spec_bytes_ = static_cast<std::uint32_t>(spec.size());
     body->extra_bytes_ = static_cast<std::uint32_t>(extra.size());
-    body->failures_bytes_ = static_cast<std::uint32_t>(failures.size());
-    body->hash_bytes_ = static_cast<std::uint32_t>(p.snapshot_hash.size());
+    body->failures_bytes_ = static_cast<std::uint16_t>(failures.size());
+    body->hash_bytes_ = static_cast<std::uint8_t>(p.snapshot_hash.size());
 
     std::string scratch;
     char* out = const_cast<char*>(body->tail());

@@ -37,7 +37,7 @@ struct stored_counts {
     std::int32_t node_pods = 0;
 };
 
-// What a TrainJob's status says beside conditions and counts. Of a JobSet's: restarts and nodes.
+// What a TrainJob's status says beside conditions, counts and state. Of a JobSet's: restarts and nodes.
 struct stored_told {
     static constexpr std::uint32_t absent = ~0U;
     text_id message = no_text;
@@ -45,7 +45,6 @@ struct stored_told {
     std::uint32_t restarts = absent;
     std::uint32_t nodes = absent;  // desired
     std::uint32_t nodes_ready = 0;
-    std::uint32_t state = 0;  // api::job_state
 
     [[nodiscard]] bool operator==(const stored_told&) const = default;
 };
@@ -128,12 +127,13 @@ class object_body {
     std::uint64_t spec_print = 0;
     std::uint64_t status_print = 0;
     std::uint64_t counts_print = 0;
-    std::int64_t generation = 0;
-    std::int64_t deadline_seconds = 0;
-    std::int64_t ttl_seconds = -1;
+    std::uint32_t generation = 0;
+    std::uint32_t deadline_seconds = 0;  // 0: none; more than these are none, too
+    std::int32_t ttl_seconds = -1;
     stored_told told{};
     text_id terminal_state = no_text;
     text_id queue = no_text;
+    std::uint8_t state = 0;  // api::job_state
     bool spec_left_out = false;
 
    private:
@@ -141,13 +141,15 @@ class object_body {
     [[nodiscard]] const char* tail() const { return reinterpret_cast<const char*>(this + 1); }
     [[nodiscard]] const char* text() const;
 
+    std::uint16_t failures_bytes_ = 0;
     std::uint32_t spec_bytes_ = 0;
     std::uint32_t extra_bytes_ = 0;
-    std::uint32_t failures_bytes_ = 0;
-    std::uint32_t hash_bytes_ = 0;
-    std::uint16_t conditions_ = 0;
-    std::uint16_t counts_ = 0;
+    std::uint8_t hash_bytes_ = 0;
+    std::uint8_t conditions_ = 0;
+    std::uint8_t counts_ = 0;
 };
+static_assert(sizeof(object_body) <= 80 && failures_kept_bytes_max <= 0xFFFF && conditions_max <= 0xFF &&
+              jobs_max <= 0xFF);
 
 // Seconds since 1970 of "2026-05-04T10:11:12Z"; 0 if the text is no time in that form.
 [[nodiscard]] std::uint32_t time_seconds(std::string_view text);

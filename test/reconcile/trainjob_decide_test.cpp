@@ -236,7 +236,7 @@ const row rows[] = {
          s.begin();
          s.planned("job", watch::kind::job_set);
          s.known.at(watch::kind::job_set, watch::hash_bytes("job")).sent = 7;
-         for (unsigned i = 0; i < repairs_at_once; ++i) s.known.repaired(s.c.steady);
+         for (unsigned i = 0; i < repairs_at_once; ++i) s.known.make_rare().repaired(s.c.steady);
      },
      act::patch_status},
     {"a child that is missing may have gone", torch_runtime, "  suspend: true\n", true,

@@ -21,7 +21,7 @@ std::uint64_t job_counts::all() const { return std::accumulate(in_state.begin(),
 job_state state_of(const watch::object_record& job, const watch::object_body* body) {
     if (job.complete) return job_state::complete;
     if (job.failed) return job_state::failed;
-    const auto told = body == nullptr ? job_state::none : static_cast<job_state>(body->told.state);
+    const auto told = body == nullptr ? job_state::none : static_cast<job_state>(body->state);
     if (told != job_state::none) return told;
     return job.suspend ? job_state::suspended : job_state::pending;
 }

@@ -52,7 +52,7 @@ std::optional<base::micros_time> deadline_of(const job_view& v, const watch::sto
 std::optional<nanoseconds> time_left(const job_view& v, const circumstances& c) {
     if (!c.ttl || v.job->deleting || !v.job->terminal() || v.body->ttl_seconds < 0) return std::nullopt;
     if (v.job->finished == 0) return std::nullopt;  // when it ended could not be read
-    const base::micros_time end{std::chrono::seconds{v.job->finished + v.body->ttl_seconds}};
+    const base::micros_time end{std::chrono::seconds{std::int64_t{v.job->finished} + v.body->ttl_seconds}};
     return std::max<nanoseconds>(end - c.wall, {});
 }
 
@@ -118,7 +118,7 @@ std::optional<nanoseconds> explanation_wait(const job_view& v, const job_history
 
 // When the first state of a job is told although nothing else is to be.
 std::optional<base::micros_time> first_state_due(const job_view& v, const circumstances& c) {
-    const bool untold = static_cast<api::job_state>(v.body->told.state) == api::job_state::none;
+    const bool untold = static_cast<api::job_state>(v.body->state) == api::job_state::none;
     if (!c.tells_state || !untold || v.job->terminal() || v.job->created == 0) return std::nullopt;
     const std::uint32_t since = v.owns_set() ? std::max(v.job->created, v.set->created) : v.job->created;
     return base::micros_time{std::chrono::seconds{since}} + look_after;
@@ -128,7 +128,7 @@ std::optional<base::micros_time> first_state_due(const job_view& v, const circum
 bool state_is_told(const job_view& v, const job_history* known, const circumstances& c) {
     if (!c.tells_state) return true;
     if (!v.job->terminal()) return known->told == told_digest(v);
-    const auto told = static_cast<api::job_state>(v.body->told.state);
+    const auto told = static_cast<api::job_state>(v.body->state);
     return told == (v.job->complete ? api::job_state::complete : api::job_state::failed);
 }
 
@@ -206,7 +206,7 @@ verdict unknown_secret(const input& i, const compiled_ptr& runtime) {
         const child_type& c = (*v.children)[n];
         if (!c.is_secret() || !c.needed(*runtime) || i.p->secrets_asked.test(n)) continue;
         const watch::object_record* const found = v.find(c).record;
-        const bool usable = found != nullptr && (v.owns(found) || found->id == i.p->history.premade_secret);
+        const bool usable = found != nullptr && (v.owns(found) || found->id == i.p->history.rarely().premade_secret);
         if (!usable || starts) return action{.what = act::read_secret, .index = n};
     }
     return {};

@@ -73,7 +73,8 @@ awaitable<void> no_request() { co_return; }
 
 // What the snapshot has to be like: as it was made or found, for good.
 std::string recorded_hash(const job_view& v, const job_history& known) {
-    return known.snapshot_hash.empty() ? std::string(v.body->snapshot_hash()) : known.snapshot_hash;
+    const std::string& untold = known.rarely().snapshot_hash;
+    return untold.empty() ? std::string(v.body->snapshot_hash()) : untold;
 }
 
 }  // namespace
@@ -147,7 +148,7 @@ awaitable<void> trainjob_reconciler::find_runtime(watch::text_id key, progress* 
     known.runtime_version = p->runtime_version;
     known.made_here = read->immutable;
     // Another controller's, or ours whose hash was not written down any more: it counts as it was found.
-    if (recorded.empty()) known.snapshot_hash = std::move(read->hash);
+    if (recorded.empty()) known.make_rare().snapshot_hash = std::move(read->hash);
     p->hash_now = p->hash_now || recorded.empty();
 }
 
@@ -181,7 +182,7 @@ awaitable<base::result<bool>> trainjob_reconciler::is_premade_secret(progress* p
     if (std::ranges::none_of(children_, may_be)) co_return false;
     auto answer = co_await api_.get_whole(p->at(names::secret, name));
     if (!answer && answer.error().http_status != not_found) co_return base::fail(answer.error());
-    p->history.premade_secret = {};
+    if (p->history.rare != nullptr) p->history.rare->premade_secret = {};
     const auto* const found = all_.find(kind::secret, p->job.meta.ns, name);
     doc::arena parsed;
     const auto secret = answer ? doc::parse_json(parsed, *answer) : base::result<doc::ref>{};
@@ -189,7 +190,7 @@ awaitable<base::result<bool>> trainjob_reconciler::is_premade_secret(progress* p
     const std::string_view uid = secret->get({"metadata", "uid"}).as_string();
     if (watch::to_text(all_.texts(), found->id) != uid || !plugins_->is_premade(names::secret, name, *secret))
         co_return false;
-    p->history.premade_secret = found->id;
+    p->history.make_rare().premade_secret = found->id;
     co_return true;
 }
 
@@ -259,7 +260,7 @@ void trainjob_reconciler::forget_old_secrets(const job_view& v, progress& p) {
         if (!c.is_secret() || !c.needed(*p.runtime) || p.secrets_asked.test(n)) continue;
         p.secrets_asked.set(n);
         const watch::object_record* const found = v.find(c).record;
-        const bool usable = found != nullptr && (v.owns(found) || found->id == p.history.premade_secret);
+        const bool usable = found != nullptr && (v.owns(found) || found->id == p.history.rarely().premade_secret);
         if (!usable || starts) all_.drop(kind::secret, v.ns(), runtime::child_name(p.job, c.suffix));
     }
 }
@@ -294,7 +295,7 @@ awaitable<void> trainjob_reconciler::apply(watch::text_id key, progress* p, std:
     timings_[static_cast<std::size_t>(stage::apply)].observe(stage_timer::clock::now() - begun);
     if (answer) {
         applied(key, *p, s, all_.note(s.of, *answer));
-        if (repairs) p->history.repaired(with_.steady());
+        if (repairs) p->history.make_rare().repaired(with_.steady());
         if (repairs) ++counts_.repairs;
         co_return;
     }
@@ -319,7 +320,8 @@ void trainjob_reconciler::applied(watch::text_id key, progress& p, step& s, std:
         known.runtime = p.runtime;
         known.runtime_version = p.runtime_version = version;
         known.made_here = true;
-        known.snapshot_hash = api::snapshot_hash(p.runtime->snapshot_data().get(names::snapshot_key).as_string());
+        known.make_rare().snapshot_hash =
+            api::snapshot_hash(p.runtime->snapshot_data().get(names::snapshot_key).as_string());
         p.hash_now = v.body != nullptr && !v.body->snapshot_hash().empty();  // one that was deleted has been recorded
     }
     if (s.of != kind::job_set || p.set) return;

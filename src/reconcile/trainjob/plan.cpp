@@ -18,7 +18,8 @@ child_state state_of(const job_view& v, const job_history& known, const child_ty
                      const watch::object_record& found) {
     if (v.owns(&found)) return child_state::ours;
     if (!found.owner.empty()) return child_state::foreign;
-    const bool usable = c.premade != nullptr && (c.is_secret() ? known.premade_secret == found.id : c.premade({}));
+    const bool usable =
+        c.premade != nullptr && (c.is_secret() ? known.rarely().premade_secret == found.id : c.premade({}));
     return usable ? child_state::premade : child_state::foreign;
 }
 
@@ -109,8 +110,8 @@ standing standing_of(const job_view& v, const progress& p, const step& s, moment
     if (found.record != nullptr && so) return {standing::so};
     const child_digest* const before = p.history.find(s.of, s.name);
     if (before == nullptr || before->sent != s.digest) return {standing::apply};
-    if (p.history.may_repair(now)) return {standing::repair};
-    const std::chrono::nanoseconds rest = p.history.last_repair + repair_pause - now;
+    if (p.history.rarely().may_repair(now)) return {standing::repair};
+    const std::chrono::nanoseconds rest = p.history.rarely().last_repair + repair_pause - now;
     return {standing::wait, std::max<std::chrono::nanoseconds>(rest, std::chrono::seconds(1))};
 }
 

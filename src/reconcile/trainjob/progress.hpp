@@ -43,6 +43,25 @@ inline constexpr auto repair_calm = std::chrono::minutes(10);
 // A run that was overtaken by others begins again at once that often, then like a failure.
 inline constexpr unsigned restarts_max = 5;
 
+// What few unfinished jobs have between runs, or only for a short time.
+struct rare_history {
+    watch::uid premade_secret{};     // that nobody controls, and that was found to be a pair of keys
+    std::string snapshot_hash{};     // that the status does not have yet
+    std::uint64_t failure_told = 0;  // hash of the failure that has a log line of its own
+    moment last_repair{};
+    std::uint16_t repairs = 0;
+
+    [[nodiscard]] bool operator==(const rare_history&) const = default;
+    [[nodiscard]] bool may_repair(moment now) const {
+        return repairs < repairs_at_once || now - last_repair >= repair_pause;
+    }
+    void repaired(moment now) {
+        if (now - last_repair >= repair_calm) repairs = 0;
+        if (repairs < repairs_at_once) ++repairs;
+        last_repair = now;
+    }
+};
+
 // Of an unfinished job between runs. Everything can be found out again: a new process begins without.
 struct job_history {
     watch::uid job{};
@@ -53,19 +72,15 @@ struct job_history {
     bool goes_on = false;       // it had not ended when it was last looked at, and no end was written since
     std::uint8_t restarts = 0;  // in a row
     readiness pods = readiness::unseen;
-    std::uint64_t told = 0;       // told_digest() of the view in which the status was as it is to be
-    watch::uid premade_secret{};  // that nobody controls, and that was found to be a pair of keys
-    std::uint64_t runtime_version = 0;
-    std::weak_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version, if it is still kept
-    std::string snapshot_hash{};                               // that the status does not have yet
-    std::vector<child_digest> children{};
     api::job_state state = api::job_state::none;  // that was told last, or was there at first
     bool state_begun = false;                     // by this process
     moment since{};                               // of the state, or when it was seen first
-    std::uint64_t failure_told = 0;               // hash of the failure that has a log line of its own
-    moment last_repair{};
-    std::uint16_t repairs = 0;
+    std::uint64_t told = 0;                       // told_digest() of the view in which the status was as it is to be
+    std::uint64_t runtime_version = 0;
+    std::weak_ptr<const runtime::compiled_runtime> runtime{};  // of the snapshot in that version, if it is still kept
+    std::vector<child_digest> children{};
     std::unique_ptr<look_notes> looked{};  // null: it was never looked into, or its Pods came
+    std::unique_ptr<rare_history> rare{};  // null: as one that was just made
 
     [[nodiscard]] const child_digest* find(watch::kind of, std::uint64_t name) const {
         const auto is_it = [&](const child_digest& c) { return c.of == of && c.name == name; };
@@ -77,15 +92,27 @@ struct job_history {
         return before != nullptr ? const_cast<child_digest&>(*before)
                                  : children.emplace_back(child_digest{.of = of, .name = name});
     }
-    [[nodiscard]] bool may_repair(moment now) const {
-        return repairs < repairs_at_once || now - last_repair >= repair_pause;
+    [[nodiscard]] const rare_history& rarely() const {
+        static const rare_history none;
+        return rare == nullptr ? none : *rare;
     }
-    void repaired(moment now) {
-        if (now - last_repair >= repair_calm) repairs = 0;
-        if (repairs < repairs_at_once) ++repairs;
-        last_repair = now;
+    rare_history& make_rare() {
+        if (rare == nullptr) rare = std::make_unique<rare_history>();
+        return *rare;
+    }
+    void drop_rare() {
+        if (rare != nullptr && *rare == rare_history{}) rare.reset();
+    }
+    // The status has it.
+    void hash_is_told() {
+        if (rare == nullptr) return;
+        rare->snapshot_hash.clear();
+        drop_rare();
     }
 };
+
+// With its place in the map and two children, a job that runs and was never odd takes some 240 bytes.
+static_assert(sizeof(job_history) <= 120);
 
 // A JobSet that had ended and went (its time to live may be 0) before its TrainJob said so.
 struct ended_set {

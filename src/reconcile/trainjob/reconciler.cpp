@@ -118,7 +118,7 @@ awaitable<outcome> trainjob_reconciler::run(watch::text_id key, attempt now) {
 
 void trainjob_reconciler::begin(const job_view& v, progress& p) {
     job_history& known = p.history;
-    if (known.snapshot_hash == v.body->snapshot_hash()) known.snapshot_hash = {};  // it is written down
+    if (known.rarely().snapshot_hash == v.body->snapshot_hash()) known.hash_is_told();
     p.queue = all_.texts().view(v.body->queue);
     p.ended_by_others = known.goes_on && v.job->terminal();
     if (!v.job->terminal()) known.goes_on = true;
@@ -150,7 +150,7 @@ void trainjob_reconciler::take_job(const job_view& v, progress& p, std::string_v
     p.at_hand = known.runtime.lock();
     if (p.at_hand == nullptr) p.at_hand = live;
     // A child that is missing may have gone: one of a new job has not been made, unless the job's end was missed.
-    p.had_children = known.known || !p.job.status.jobs.empty() || !known.snapshot_hash.empty() ||
+    p.had_children = known.known || !p.job.status.jobs.empty() || !known.rarely().snapshot_hash.empty() ||
                      !v.body->snapshot_hash().empty() || !all_.following(watch::kind::train_job, p.job.meta.ns) ||
                      v.owns(v.snapshot().record);
 }
@@ -193,7 +193,8 @@ outcome trainjob_reconciler::settle(const job_view& v, progress& p) {
     const base::error* const why = p.error() != nullptr ? p.error() : p.end_failure ? &*p.end_failure : nullptr;
     if (why != nullptr) return outcome::failed(due.value_or(std::chrono::nanoseconds::max()), is_passing(*why));
     p.history.restarts = 0;
-    p.history.failure_told = 0;
+    if (p.history.rare != nullptr) p.history.rare->failure_told = 0;
+    p.history.drop_rare();
     const bool holds = pause_of(v, p, with_.steady()).count() == 0 && !p.trouble && !p.history.dirty;
     if (!p.clean) p.history.settled = holds ? digest_of(v) : 0;
     p.history.told = told_digest(v);

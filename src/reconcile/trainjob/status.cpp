@@ -46,7 +46,7 @@ std::string body_for(doc::arena& memory, doc::ref patch, std::uint64_t version) 
 
 // The hash of a snapshot goes with the first status that is written anyway, so that it costs no request.
 doc::ref trainjob_reconciler::with_hash(progress& p, doc::ref patch) const {
-    const std::string& hash = p.history.snapshot_hash;
+    const std::string& hash = p.history.rarely().snapshot_hash;
     if (hash.empty() || (!patch && !p.hash_now)) return patch;
     doc::editor out = patch ? doc::editor::of(p.memory, patch) : doc::editor::object(p.memory);
     out.ensure_object("status").set(doc::word::lasting(names::snapshot_hash_member), std::string_view(hash));
@@ -58,7 +58,7 @@ bool trainjob_reconciler::tells_state() const { return with_.steady() >= states_
 // An API server with an older definition prunes what it does not know: nothing would ever be as it is to be.
 void trainjob_reconciler::check_state(const job_view& v, const progress& p) {
     const bool wrote = p.next.status.state != p.job.status.state;
-    if (!wrote || static_cast<api::job_state>(v.body->told.state) != api::job_state::none) return;
+    if (!wrote || static_cast<api::job_state>(v.body->state) != api::job_state::none) return;
     if (states_untold_until_ == moment{})
         log_.error("the CRD of TrainJobs has no status.state",
                    {{"controller", "trainjob"}, {"do", "apply the CustomResourceDefinitions of this version"}});
@@ -92,6 +92,7 @@ awaitable<void> trainjob_reconciler::patch_status(watch::text_id key, progress* 
         all_.note(watch::kind::train_job, *answer);
         if (const job_view v = view_of(all_, children_, key); v.body != nullptr) {
             p->base.status = v.body->status_print;
+            if (p->history.rarely().snapshot_hash == v.body->snapshot_hash()) p->history.hash_is_told();
             check_state(v, *p);
         }
         record_progress(*p);
@@ -120,7 +121,7 @@ void trainjob_reconciler::log_trouble(base::level how, const progress& p, std::s
 // A job that fails as it did before has no line of its own: all such jobs are counted together, once a minute.
 void trainjob_reconciler::log_failure(const progress& p, const base::error& why) const {
     const std::uint64_t text = watch::hash_bytes(why.message);
-    if (std::exchange(p.history.failure_told, text) == text)
+    if (std::exchange(p.history.make_rare().failure_told, text) == text)
         return log_.warn("still cannot apply the resources of TrainJobs", {{"error", why.message}});
     log_trouble(missing_rights::are_told_by(why) ? base::level::error : base::level::warn, p,
                 "cannot apply the resources of a TrainJob", why.message);
@@ -181,11 +182,11 @@ void trainjob_reconciler::record_progress(const progress& p) {
     // One text, so that restarts are counted in a series.
     if (news && after.restarts.value_or(0) > before.restarts.value_or(0))
         record_normal(p, "Restarted", "JobSet has started all Jobs again");
-    if (const auto* c = became(names::complete, condition_status::yes)) record_normal(p, "Completed", c->message);
     // Where children cannot be made, report() says so.
     const bool blocked = after.state == api::job_state::blocked && !p.trouble;
     if (blocked && (before.state != after.state || before.message != after.message))
         record(p, event_type::warning, "Blocked", after.message);
+    if (const auto* c = became(names::complete, condition_status::yes)) record_normal(p, "Completed", c->message);
     if (const auto* c = became(names::failed, condition_status::yes))
         record(p, event_type::warning, failed_event_reason,
                after.state == api::job_state::failed ? after.message : c->message);

@@ -76,7 +76,7 @@ job_view view_of(const watch::cluster& all, const child_types& children, watch::
 
 std::uint64_t told_digest(const job_view& v) {
     const watch::stored_told& told = v.body->told;
-    const std::uint32_t job[] = {told.message, told.start, told.restarts, told.nodes, told.nodes_ready, told.state};
+    const std::uint32_t job[] = {told.message, told.start, told.restarts, told.nodes, told.nodes_ready, v.body->state};
     const std::uint64_t print = watch::hash_bytes({reinterpret_cast<const char*>(job), sizeof job});
     if (!v.owns_set() || v.set_body == nullptr) return print;
     return mix(print, v.set_body->told.restarts, v.set_body->told.nodes);
