@@ -158,7 +158,8 @@ doc::ref status_patch(doc::arena& memory, const train_job_status& from, const tr
     if (from.conditions != to.conditions) status.set("conditions", encode_conditions(memory, to.conditions));
     // Empty lists, not null: the CRD refuses a status without members.
     if (from.jobs != to.jobs) status.set("jobsStatus", encode_jobs(memory, to.jobs));
-    write_own(memory, status, from, to);
+    // Without a state the others are not there either: a client without our fields wrote the status.
+    write_own(memory, status, from.state == job_state::none ? train_job_status{} : from, to);
     return patch;
 }
 

@@ -85,7 +85,7 @@ void projector::find_outcome(const status_lists& status) {
     }
 }
 
-const projection& projector::train_job(const object_view& object, const train_job_parts& parts) {
+const projection& projector::train_job(const object_view& object, const train_job_parts& parts, kept_before before) {
     begin(object);
     const std::string_view kind =
         parts.spec.runtime.kind.empty() ? names::cluster_training_runtime_kind : parts.spec.runtime.kind.raw;
@@ -102,6 +102,15 @@ const projection& projector::train_job(const object_view& object, const train_jo
     out_.snapshot_hash = parts.status.snapshot_hash.raw.substr(0, hash_bytes_max);
     out_.status = &parts.status;
     out_.told = &parts.status;
+    out_.failures = parts.status.failures;
+    if (parts.status.state.empty() && before.body != nullptr) {
+        out_.erased = before.body->told;
+        out_.erased.message = no_text;
+        failures_ = before.body->failures();
+        hash_ = before.body->snapshot_hash();
+        out_.failures = failures_;
+        if (out_.snapshot_hash.empty()) out_.snapshot_hash = hash_;
+    }
     out_.queue = label_of(object.labels, names::kueue_queue_label);
     find_outcome(parts.status);
     out_.spec_left_out = out_.spec_left_out || out_.complete || out_.failed;
@@ -111,7 +120,7 @@ const projection& projector::train_job(const object_view& object, const train_jo
 }
 
 // Once for each generation: the spec is not looked into again when counts change.
-void projector::count_pods(const object_view& object, const status_lists& status, kept_set before) {
+void projector::count_pods(const object_view& object, const status_lists& status, kept_before before) {
     pods_.assign(status.jobs.size(), {});
     out_.pods = pods_;
     const auto same = [&](const job_counts_view& now, const stored_counts& then) {
@@ -136,7 +145,7 @@ void projector::count_pods(const object_view& object, const status_lists& status
     }
 }
 
-const projection& projector::job_set(const object_view& object, const job_set_parts& parts, kept_set before) {
+const projection& projector::job_set(const object_view& object, const job_set_parts& parts, kept_before before) {
     begin(object);
     find_owner(object);
     out_.suspend = parts.spec.suspend;
@@ -211,12 +220,11 @@ const projection* intake::project_file(const object_view& object) {
 }
 
 const projection* intake::project(const object_view& object, std::optional<handle> known) {
+    const bool same = known && store_.get(*known)->id == find_uid(texts_, object.uid.raw);
+    const kept_before before{&texts_, same ? store_.body(*known) : nullptr};
     switch (of_) {
-        case kind::train_job: return &projector_.train_job(object, train_job_);
-        case kind::job_set: {
-            const bool same = known && store_.get(*known)->id == find_uid(texts_, object.uid.raw);
-            return &projector_.job_set(object, job_set_, {&texts_, same ? store_.body(*known) : nullptr});
-        }
+        case kind::train_job: return &projector_.train_job(object, train_job_, before);
+        case kind::job_set: return &projector_.job_set(object, job_set_, before);
         case kind::training_runtime:
         case kind::cluster_training_runtime: return &projector_.runtime(object);
         case kind::coscheduling_pod_group:

@@ -42,7 +42,7 @@ class listener {
 
 // --- what is kept of each kind -------------------------------------------------------------------------------------
 
-struct kept_set {
+struct kept_before {
     const text_table* texts = nullptr;
     const object_body* body = nullptr;
 };
@@ -52,12 +52,15 @@ class projector {
    public:
     // In the group of its runtime. Kept besides the spec: the annotation in which the webhook keeps a process count.
     // Of a finished job the spec is left out: nothing is planned any more.
-    [[nodiscard]] const projection& train_job(const object_view& object, const train_job_parts& parts);
+    // `before`: what is kept of the same job, if anything. Who writes a status without knowing our fields takes them
+    // away: they stay known, so that they can be written again.
+    [[nodiscard]] const projection& train_job(const object_view& object, const train_job_parts& parts,
+                                              kept_before before = {});
     // In the group of the TrainJob that controls it. Spec, labels and annotations are kept only while it is suspended:
     // nobody compares them after. One that no TrainJob owns has no body.
     // `before`: what is kept of the same JobSet, if anything: Pods are counted once for each generation of its spec.
     [[nodiscard]] const projection& job_set(const object_view& object, const job_set_parts& parts,
-                                            kept_set before = {});
+                                            kept_before before = {});
     // Runtimes: spec, and of the metadata labels, annotations and finalizers.
     [[nodiscard]] const projection& runtime(const object_view& object);
     // LimitRanges (spec), RuntimeClasses (overhead): whatever of these there is.
@@ -73,11 +76,13 @@ class projector {
     void find_owner(const object_view& object);
     void keep_metadata(std::initializer_list<std::pair<std::string_view, std::string_view>> members);
     void find_outcome(const status_lists& status);
-    void count_pods(const object_view& object, const status_lists& status, kept_set before);
+    void count_pods(const object_view& object, const status_lists& status, kept_before before);
 
     projection out_;
     std::string group_;
     std::string extra_;
+    std::string failures_;
+    std::string hash_;
     std::vector<job_pods> pods_;
 };
 

@@ -47,6 +47,7 @@ stored_told make_told(text_table& texts, const projection& p) {
     }
     std::string scratch;
     const train_job_status_view& told = *p.told;
+    if (told.state.empty()) out = p.erased;
     out.message = texts.intern(told.message.value(scratch));
     if (!told.start_time.empty()) out.start = time_seconds(told.start_time.raw);
     if (told.restarts >= 0) out.restarts = static_cast<std::uint32_t>(told.restarts);
@@ -92,8 +93,7 @@ object_body::pointer object_body::make(text_table& texts, const projection& p, b
     const bool left_out = p.spec_left_out || !keeps_spec;
     const std::string_view spec = left_out ? std::string_view{} : p.spec;
     const std::string_view extra = left_out ? std::string_view{} : p.extra;
-    std::string_view failures;
-    if (p.told != nullptr) failures = p.told->failures;
+    std::string_view failures = p.failures;
     if (p.complete || p.failed || failures.size() > failures_kept_bytes_max) failures = {};
     const std::size_t lists =
         status.conditions.size() * sizeof(stored_condition) + status.jobs.size() * sizeof(stored_counts);

@@ -81,6 +81,8 @@ struct projection {
     std::string_view queue{};           // TrainJob: of Kueue, by its label
     const status_lists* status = nullptr;
     const train_job_status_view* told = nullptr;  // TrainJob
+    std::string_view failures{};                  // TrainJob: status.failures as JSON
+    stored_told erased{};                         // TrainJob: numbers of its status that somebody took away
     std::span<const job_pods> pods{};             // JobSet: of status->jobs, in their order
     std::int32_t nodes = 0;                       // JobSet: Pods that train; 0: not known
     std::int32_t restarts = 0;                    // JobSet

@@ -3,8 +3,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "base/time.hpp"
+#include "doc/json.hpp"
+#include "integration/control.hpp"
 #include "integration/operator_scene.hpp"
+#include "integration/operator_sim_child.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::test {
 namespace {
@@ -117,6 +123,84 @@ TEST(operator_explain, says_why_pods_do_not_come_and_which_failed_first) {
         EXPECT_TRUE(co_await s.until(kinds::train_job,
                                      has(R"("message":"JobSet job-3 has no status: does JobSet's controller run?")"),
                                      patience));
+    });
+}
+
+// Reads the job and writes its status as a client with the Go types of the Kubeflow Trainer does. What it wrote.
+awaitable<std::string> write_status_as_typed_client(operator_scene* s, std::string name) {
+    constexpr int tries = 20;
+    const std::string typed =
+        (std::filesystem::path(test_variable("COTRAIN_TEST_CRDS")).parent_path() / "bin/typed").string();
+    const temp_dir dir;
+    for (int i = 0; i < tries; ++i) {
+        const auto now = co_await s->api->get(kinds::train_job, {.ns = s->ns, .name = name});
+        EXPECT_TRUE(now) << (now ? "" : now.error().message);
+        if (!now) co_return "";
+        const finished passed = run_shell(typed + " < " + dir.write("job.json", now->body));
+        EXPECT_EQ(passed.code, 0) << "it does not fail on our fields: " << passed.output;
+        const auto done = co_await s->api->update(kinds::train_job, {.ns = s->ns, .name = name}, passed.output,
+                                                  {.sub_resource = "status"});
+        if (!done && done.error().http_status == 409) continue;
+        EXPECT_TRUE(done) << (done ? "" : done.error().message);
+        co_return done ? done->body : "";
+    }
+    ADD_FAILURE() << "a conflict each time";
+    co_return "";
+}
+
+std::string status_of(const std::string& job) {
+    doc::arena memory;
+    const auto parsed = doc::parse_json(memory, job);
+    std::string out;
+    if (parsed) doc::append_sorted_json(out, parsed->get("status"));
+    return out;
+}
+
+awaitable<void> lose_fields(operator_scene* s) {
+    co_await s->create_many("job-", 1, torch_job);
+    EXPECT_TRUE(co_await s->until_count(kinds::job_set, 1));
+    const auto reads = [](std::string text) {
+        return [text = std::move(text)](const std::string& all) { return all.contains(text); };
+    };
+    const auto counts = [](int restarts) {
+        return fmt::format(R"({{"restarts":{},"replicatedJobsStatus":[{{"name":"node","ready":1,"succeeded":0,)"
+                           R"("failed":0,"active":1,"suspended":0}}]}})",
+                           restarts);
+    };
+    co_await patch_set(s, "job-0", counts(0));
+    EXPECT_TRUE(co_await s->until(kinds::train_job, reads(R"("startTime")"), patience));
+    co_await make_pod(s, "job-0", 1,
+                      R"({"phase":"Failed",)" +
+                          container_status(R"({"terminated":{"exitCode":137,)"
+                                           R"("reason":"OOMKilled","finishedAt":"2031-02-03T04:05:06Z"}})") +
+                          "}");
+    co_await patch_set(s, "job-0", counts(1));
+    EXPECT_TRUE(co_await s->until(kinds::train_job, reads(R"("exitCode":137)"), patience));
+    const auto before = co_await s->api->get(kinds::train_job, {.ns = s->ns, .name = "job-0"});
+    EXPECT_TRUE(before);
+    for (const char* member : {"state", "message", "startTime", "restarts", "nodes", "failures"})
+        EXPECT_TRUE(status_of(before->body).contains('"' + std::string(member) + '"')) << before->body;
+    EXPECT_FALSE(status_of(co_await write_status_as_typed_client(s, "job-0")).contains(R"("state")"))
+        << "these types have no such field";
+    EXPECT_TRUE(co_await s->until(kinds::train_job, reads(R"("exitCode":137)"), patience));
+    const auto after = co_await s->api->get(kinds::train_job, {.ns = s->ns, .name = "job-0"});
+    EXPECT_EQ(status_of(after->body), status_of(before->body));
+
+    co_await patch_set(
+        s, "job-0",
+        R"({"conditions":[{"type":"Completed","status":"True","reason":"AllJobsCompleted","message":"m",)"
+        R"("lastTransitionTime":"2031-02-03T04:05:08Z"}]})");
+    EXPECT_TRUE(co_await s->until(kinds::train_job, reads(R"("completionTime")"), patience));
+    co_await write_status_as_typed_client(s, "job-0");
+    EXPECT_TRUE(co_await s->until(kinds::train_job, reads(R"("completionTime")"), patience));
+    EXPECT_TRUE(co_await s->until(kinds::train_job, reads(R"("state":"Complete")"), patience));
+}
+
+TEST(operator_explain, its_fields_come_back_when_a_typed_client_writes_the_status) {
+    operator_scene scene("operator-typed-status");
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        EXPECT_TRUE(co_await s.start_operator());
+        co_await lose_fields(&s);
     });
 }
 

@@ -434,6 +434,39 @@ TEST_F(trainjob_look, tells_of_each_attempt_that_failed_once) {
     EXPECT_THAT(lists(), IsEmpty());
 }
 
+// A client with the reference's types writes the status back without them.
+TEST_F(trainjob_look, fields_of_our_own_come_back_at_once_when_a_client_drops_them) {
+    begin();
+    counts(R"({"name":"node","active":1,"ready":1})");
+    answer(pods({pod_document{.rank = 1,
+                              .node = "n",
+                              .phase = "Failed",
+                              .containers = container(ended(1, "Error", "2026-01-01T00:00:30Z", "bad"))}
+                     .json()}));
+    w.patch(set, R"({"status":{"restarts":1}})");
+    w.settle();
+    w.now += 100s;
+    const auto all = [&] {
+        doc::arena memory;
+        std::string out;
+        doc::append_sorted_json(out, w.object(memory, "TrainJob ns/job").get("status"));
+        return out;
+    };
+    const std::string before = all();
+    for (const char* member : {"state", "message", "startTime", "restarts", "nodes", "failures", "runtimeSnapshotHash"})
+        EXPECT_THAT(before, HasSubstr('"' + std::string(member) + '"'));
+    const std::size_t events = w.events.size();
+    for (int i = 0; i < 2; ++i) {
+        w.taken();
+        w.patch("TrainJob ns/job", R"({"status":{"state":null,"message":null,"startTime":null,"restarts":null,
+            "nodes":null,"failures":null,"runtimeSnapshotHash":null}})");
+        w.settle();
+        EXPECT_THAT(w.taken(), ElementsAre(status_patch));
+        EXPECT_EQ(all(), before);
+    }
+    EXPECT_EQ(w.events.size(), events) << "nothing has happened";
+}
+
 // Those for which there is no place at once are told as failed at once, and why later.
 TEST(autopsy_storm, of_1000_jobs_keeps_its_rate_and_tells_of_failures_at_once) {
     constexpr int jobs = 1000;

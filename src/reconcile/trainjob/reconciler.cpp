@@ -119,6 +119,9 @@ awaitable<outcome> trainjob_reconciler::run(watch::text_id key, attempt now) {
 void trainjob_reconciler::begin(const job_view& v, progress& p) {
     job_history& known = p.history;
     if (known.rarely().snapshot_hash == v.body->snapshot_hash()) known.hash_is_told();
+    // It is in the status that somebody wrote without our fields no more.
+    if (v.body->state == 0 && !v.body->snapshot_hash().empty())
+        known.make_rare().snapshot_hash = v.body->snapshot_hash();
     p.queue = all_.texts().view(v.body->queue);
     p.ended_by_others = known.goes_on && v.job->terminal();
     if (!v.job->terminal()) known.goes_on = true;
