@@ -195,8 +195,10 @@ struct meta<watch::wire::owner> {
 template <>
 struct meta<watch::known_annotations> {
     using T = watch::known_annotations;
-    static constexpr auto value = object(cotrain::api::names::num_proc_annotation, &T::num_proc,
-                                         "k8s.io/initial-events-end", &T::initial_events_end);
+    static constexpr auto value =
+        object(cotrain::api::names::num_proc_annotation, &T::num_proc, cotrain::api::names::elastic_annotation,
+               &T::elastic, cotrain::api::names::kueue_elastic_annotation, &T::kueue_elastic,
+               "k8s.io/initial-events-end", &T::initial_events_end);
 };
 
 template <>
@@ -494,6 +496,18 @@ std::string_view json_text::value(std::string& scratch) const {
     if (!escapes) return raw;
     scratch.clear();
     return append_unescaped(scratch, raw) ? std::string_view(scratch) : raw;
+}
+
+std::string read_annotations(const known_annotations& of) {
+    std::string out;
+    const auto read = [&](std::string_view name, const json_text& value) {
+        if (value.empty() || value.escapes) return;
+        out.append(out.empty() ? "\"" : ",\"").append(name).append("\":\"").append(value.raw).append("\"");
+    };
+    read(api::names::num_proc_annotation, of.num_proc);
+    read(api::names::elastic_annotation, of.elastic);
+    read(api::names::kueue_elastic_annotation, of.kueue_elastic);
+    return out;
 }
 
 bool append_unescaped(std::string& out, std::string_view raw) {

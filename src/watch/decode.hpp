@@ -47,10 +47,14 @@ struct owner_view {
 
 struct known_annotations {
     json_text num_proc{};
+    json_text elastic{};
+    json_text kueue_elastic{};
     json_text initial_events_end{};  // "true": this bookmark ends the initial events of a WatchList
 };
 // Annotations as written, and those that the operator reads.
 struct annotations_view : json_raw, known_annotations {};
+// Those that plans of TrainJobs depend on, as members of a JSON object. No value that means anything has escapes.
+[[nodiscard]] std::string read_annotations(const known_annotations& of);
 
 struct meta_view {
     json_text name{};

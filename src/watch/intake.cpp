@@ -92,7 +92,8 @@ const projection& projector::train_job(const object_view& object, const train_jo
     write_runtime_key(group_, kind, object.ns.raw, parts.spec.runtime.name.raw);
     out_.group = group_;
     out_.spec = object.spec;
-    out_.extra = object.annotations.num_proc.raw;
+    extra_ = read_annotations(object.annotations);
+    out_.extra = extra_;
     out_.spec_left_out = out_.spec.size() + out_.extra.size() > spec_kept_bytes_max;
     out_.managed_by = parts.spec.managed_by.raw;
     out_.elsewhere = !parts.spec.managed_by.empty() && !parts.spec.managed_by.is(names::managed_by_self);

@@ -50,7 +50,7 @@ struct kept_set {
 // Projections refer to the object, the reader and this projector: use one before the next is made.
 class projector {
    public:
-    // In the group of its runtime. Kept besides the spec: the annotation in which the webhook keeps a process count.
+    // In the group of its runtime. Kept besides the spec: the annotations that plans depend on.
     // Of a finished job the spec is left out: nothing is planned any more.
     [[nodiscard]] const projection& train_job(const object_view& object, const train_job_parts& parts);
     // In the group of the TrainJob that controls it. Spec, labels and annotations are kept only while it is suspended:
