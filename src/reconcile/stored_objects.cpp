@@ -3,6 +3,7 @@
 #include "base/json_text.hpp"
 #include "doc/json.hpp"
 #include "watch/decode.hpp"
+#include "watch/intake.hpp"
 
 namespace cotrain::reconcile {
 

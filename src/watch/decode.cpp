@@ -498,18 +498,6 @@ std::string_view json_text::value(std::string& scratch) const {
     return append_unescaped(scratch, raw) ? std::string_view(scratch) : raw;
 }
 
-std::string read_annotations(const known_annotations& of) {
-    std::string out;
-    const auto read = [&](std::string_view name, const json_text& value) {
-        if (value.empty() || value.escapes) return;
-        out.append(out.empty() ? "\"" : ",\"").append(name).append("\":\"").append(value.raw).append("\"");
-    };
-    read(api::names::num_proc_annotation, of.num_proc);
-    read(api::names::elastic_annotation, of.elastic);
-    read(api::names::kueue_elastic_annotation, of.kueue_elastic);
-    return out;
-}
-
 bool append_unescaped(std::string& out, std::string_view raw) {
     std::string plain;
     const bool good = read(plain, "\"" + std::string(raw) + "\"").has_value();

@@ -53,8 +53,6 @@ struct known_annotations {
 };
 // Annotations as written, and those that the operator reads.
 struct annotations_view : json_raw, known_annotations {};
-// Those that plans of TrainJobs depend on, as members of a JSON object. No value that means anything has escapes.
-[[nodiscard]] std::string read_annotations(const known_annotations& of);
 
 struct meta_view {
     json_text name{};

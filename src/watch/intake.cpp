@@ -32,6 +32,17 @@ std::string_view label_of(std::string_view labels, std::string_view key) {
 
 }  // namespace
 
+std::string read_annotations(const known_annotations& of) {
+    std::string out;
+    for (const auto& [name, value] : {std::pair(names::num_proc_annotation, of.num_proc),
+                                      {names::elastic_annotation, of.elastic},
+                                      {names::kueue_elastic_annotation, of.kueue_elastic}}) {
+        if (value.empty() || value.escapes) continue;
+        out.append(out.empty() ? "\"" : ",\"").append(name).append("\":\"").append(value.raw).append("\"");
+    }
+    return out;
+}
+
 bool owned_by_train_job(const object_view& object) {
     const std::string_view group = object.controller.api_version.raw;
     return object.controller.kind.is(names::train_job_kind) && group.starts_with(names::trainer_group) &&

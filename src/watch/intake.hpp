@@ -81,6 +81,10 @@ class projector {
     std::vector<job_pods> pods_;
 };
 
+// Annotations that plans of TrainJobs and reviews of them depend on, as members of a JSON object. No value that means
+// anything has escapes.
+[[nodiscard]] std::string read_annotations(const known_annotations& of);
+
 // Whether a TrainJob controls the object.
 [[nodiscard]] bool owned_by_train_job(const object_view& object);
 

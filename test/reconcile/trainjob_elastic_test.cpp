@@ -136,12 +136,32 @@ TEST_F(trainjob_elastic, a_job_that_cannot_grow_goes_on_and_says_so) {
     EXPECT_THAT(state(), HasSubstr("Restarting 0/5")) << "nothing is known of the others";
 }
 
+TEST_F(trainjob_elastic, by_its_own_annotation) {
+    w.apply_yaml(torch_runtime);
+    w.apply_yaml(R"(
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: job
+  namespace: ns
+  annotations: {trainer.kubeflow.org/elastic: '2:4', trainer.kubeflow.org/num-proc-per-node: gpu}
+spec: {runtimeRef: {name: rt, kind: TrainingRuntime}, trainer: {numNodes: 2}}
+)");
+    w.settle();
+    ready(1);
+    EXPECT_THAT(pods(),
+                HasSubstr(R"x({"name":"PET_NNODES","value":"2:4"},{"name":"PET_NPROC_PER_NODE","value":"gpu"})x"));
+    scale(4);
+    EXPECT_EQ(nodes(), 4);
+    scale(5);
+    EXPECT_EQ(nodes(), 4);
+}
+
 TEST_F(trainjob_elastic, the_status_says_which_pods_train) {
     begin(elastic_runtime);
     ready(1);
-    EXPECT_THAT(w.objects[job],
-                HasSubstr(R"x("selector":"jobset.sigs.k8s.io/jobset-name=job,)x"
-                          R"x(jobset.sigs.k8s.io/replicatedjob-name in (node)")x"));
+    EXPECT_THAT(w.objects[job], HasSubstr(R"x("selector":"jobset.sigs.k8s.io/jobset-name=job,)x"
+                                          R"x(jobset.sigs.k8s.io/replicatedjob-name in (node)")x"));
 }
 
 TEST_F(trainjob_elastic, jobset_without_its_gate_is_named) {
