@@ -252,20 +252,20 @@ TEST(doctor, says_what_elastic_jobs_lack) {
         return R"({"spec":{"versions":[{"schema":{"openAPIV3Schema":{"properties":{"spec":{"properties":{"trainer":)" +
                trainer + "}}}}}}]}}";
     };
-    const auto job_set = [](const std::string& words) {
-        return R"({"items":[{"spec":{"template":{"spec":{"containers":[{"args":[)" + words + "]}]}}}}]}";
+    const auto job_set = [](const std::string& gates) {
+        return R"({"items":[{"data":{"controller_manager_config.yaml":"kind: Configuration\n)" + gates + R"("}}]})";
     };
-    const findings fine = judge_elastic(definition("{}"), job_set(R"("--feature-gates=A=true,ElasticJobSet=true")"));
+    const findings fine = judge_elastic(definition("{}"), job_set("featureGates:\\n  ElasticJobSet: true"));
     ASSERT_EQ(fine.size(), 2U);
     EXPECT_EQ(fine[0].how, verdict::fine);
     EXPECT_EQ(fine[1].how, verdict::fine);
-    const findings none = judge_elastic(definition(R"({"x-kubernetes-validations":[{"rule":"self == oldSelf"}]})"),
-                                        job_set(R"("--zap-log-level=2")"));
+    const findings none =
+        judge_elastic(definition(R"({"x-kubernetes-validations":[{"rule":"self == oldSelf"}]})"), job_set(""));
     ASSERT_EQ(none.size(), 2U);
     EXPECT_EQ(none[0].how, verdict::problem);
     EXPECT_THAT(none[0].what, HasSubstr("no TrainJob can be scaled"));
     EXPECT_EQ(none[1].how, verdict::advice);
-    EXPECT_THAT(none[1].remedy, HasSubstr("ElasticJobSet=true"));
+    EXPECT_THAT(none[1].remedy, HasSubstr("ElasticJobSet: true"));
     const auto open = read_configuration(
         "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\nfeatureGates: {ElasticTrainJob: "
         "true}\n");

@@ -325,7 +325,10 @@ awaitable<void> examination::look_at_job_set_controller() {
     if (!options_.own.elastic) co_return;
     const auto jobs = co_await read(definition, {}, "trainjobs.trainer.kubeflow.org");
     if (!jobs) co_return cannot("elastic", jobs.error());
-    if (*jobs) std::ranges::move(judge_elastic(**jobs, *deployments), std::back_inserter(found_));
+    const auto configurations =
+        co_await read_list(of(api::names::config_map), {}, {}, std::string(job_set_deployments));
+    if (!configurations) co_return cannot("elastic", configurations.error());
+    if (*jobs) std::ranges::move(judge_elastic(**jobs, *configurations), std::back_inserter(found_));
 }
 
 awaitable<void> examination::look_at_runtimes() {

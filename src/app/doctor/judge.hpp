@@ -118,8 +118,8 @@ inline constexpr std::string_view job_set_deployments = "app.kubernetes.io/name=
 [[nodiscard]] finding judge_job_set_controller(std::string_view leases, std::string_view deployments,
                                                std::chrono::sys_seconds now);
 
-// With gate ElasticTrainJob: what else it needs. The definition of TrainJobs, and a list of JobSet's Deployments.
-[[nodiscard]] findings judge_elastic(std::string_view definition, std::string_view deployments);
+// With gate ElasticTrainJob: what else it needs. The CRD of TrainJobs, and a list of ConfigMaps of JobSet's controller.
+[[nodiscard]] findings judge_elastic(std::string_view definition, std::string_view configurations);
 
 // What the operator must be allowed, and what it can do without: one question to the API server for each.
 
