@@ -1,6 +1,7 @@
 // Elastic jobs with JobSet's own controller and webhooks: sizes by the sub-resource scale, at random, and refused.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <map>
 #include <random>
 
@@ -98,10 +99,25 @@ sizes sizes_of(const std::string& list) {
     return out;
 }
 
+// The launcher's programs; JobSet's controller has its feature gate, which only its configuration file can open.
+std::vector<std::string> with_gate(const temp_dir& bin) {
+    const std::string crds = test_variable("COTRAIN_TEST_CRDS");
+    const std::filesystem::path from = std::filesystem::path(crds).parent_path() / "bin";
+    for (const auto& each : std::filesystem::directory_iterator(from))
+        if (each.path().filename() != "jobset")
+            std::filesystem::create_symlink(each.path(), bin.path(each.path().filename().string()));
+    bin.script(
+        "jobset",
+        "for word in \"$@\"; do\n"
+        "  case $word in --config=*) echo 'featureGates: {ElasticJobSet: true}' >>\"${word#--config=}\" ;; esac\n"
+        "done\nexec '" +
+            (from / "jobset").string() + "' \"$@\"\n");
+    return {"--with", "kcm,jobset", "--crds", crds, "--crd-dir", crds, "--bin", bin.path()};
+}
+
 struct operator_elastic : testing::Test {
-    side_plane plane_{plane::bare,
-                      {"--with", "kcm,jobset", "--crds", test_variable("COTRAIN_TEST_CRDS"), "--arg",
-                       "jobset=--feature-gates=ElasticJobSet=true"}};
+    temp_dir bin_;
+    side_plane plane_{plane::bare, with_gate(bin_)};
 };
 
 TEST_F(operator_elastic, the_sub_resource_scales_a_job_that_runs) {
