@@ -14,7 +14,8 @@
 
 namespace cotrain::admission {
 
-// One object by name. The type is a TrainingRuntime, ClusterTrainingRuntime, ConfigMap, JobSet or PriorityClass.
+// One object by name. The type is a TrainJob, TrainingRuntime, ClusterTrainingRuntime, ConfigMap, JobSet or
+// PriorityClass.
 struct question {
     const api::resource_type* type = nullptr;
     std::string ns;  // empty = cluster-wide
@@ -22,8 +23,8 @@ struct question {
 };
 
 // What was found. With presence::exists one of `runtime`, `job_set` and `document` is given; none of a PriorityClass,
-// and none of a snapshot whose content is not known. `document` and what `job_set` views must live as long as the
-// review.
+// and none of a snapshot or TrainJob whose content is not known. `document` and what `job_set` views must live as long
+// as the review.
 struct answer {
     runtime::presence state = runtime::presence::missing;
     std::shared_ptr<const runtime::compiled_runtime> runtime{};  // of a runtime or snapshot, where it is at hand

@@ -1,6 +1,7 @@
 // Looks up runtime, snapshot, JobSet and priority classes, as far as they matter, and runs the rules.
 #include "admission/train_job_review.hpp"
 
+#include <span>
 #include <utility>
 
 #include "admission/kueue.hpp"
@@ -8,6 +9,7 @@
 #include "api/names.hpp"
 #include "doc/member_index.hpp"
 #include "runtime/compiled_runtime.hpp"
+#include "runtime/elastic.hpp"
 #include "runtime/info.hpp"
 #include "runtime/object.hpp"
 #include "runtime/status.hpp"
@@ -20,7 +22,7 @@ using runtime::fault;
 using runtime::presence;
 namespace names = api::names;
 
-// Members of spec.trainer that gate MutableWhileSuspended frees.
+// Members of spec.trainer that gate MutableWhileSuspended frees; the first is what ElasticTrainJob frees.
 constexpr std::string_view mutable_members[] = {"numNodes", "resourcesPerNode"};
 
 const api::resource_type& runtime_type(const api::runtime_ref& wanted) {
@@ -211,7 +213,7 @@ runtime::verdict train_job_review::finish() {
         return out;
     }
     warn(out);
-    check_word(out);
+    check_annotations(out);
     if (!spec_changed_) return out;
     if (job_->spec.runtime.name.empty()) {
         if (!only_suspends(*job_, before_))
@@ -258,15 +260,21 @@ void train_job_review::judge(runtime::verdict& out) {
 // The CRD keeps spec.trainer as it is; with gate MutableWhileSuspended it leaves that to us.
 void train_job_review::check_trainer(runtime::verdict& out) const {
     if (creating() || !spec_member_changed(*job_, before_, "trainer")) return;
+    check_scale(out);
     const ref was = before_->document.get({"spec", "trainer"});
     const ref is = job_->document.get({"spec", "trainer"});
     if (was.is_unset() || is.is_unset()) return;  // a section that comes or goes is no change to the CRD's rule either
-    const auto frozen_part = [this](ref trainer) {
+    const auto frozen_part = [this](ref trainer, std::span<const std::string_view> free) {
         doc::editor rest = trainer.is_object() ? doc::editor::of(*memory_, trainer) : doc::editor::object(*memory_);
-        for (const auto member : mutable_members) rest.remove(member);
+        for (const auto member : free) rest.remove(member);
         return doc::freeze(*memory_, rest);
     };
-    if (!open_.mutable_while_suspended || !equal(frozen_part(was), frozen_part(is))) {
+    const auto only = [&](std::span<const std::string_view> members) {
+        return equal(frozen_part(was, members), frozen_part(is, members));
+    };
+    if (open_.elastic && only(std::span(mutable_members).first(1)) && runtime::elastic_of(*job_, judged_by_->ml()))
+        return;
+    if (!open_.mutable_while_suspended || !only(mutable_members)) {
         out.invalid("spec.trainer", is, "field is immutable");
     } else if (!before_->spec.suspend && !job_->spec.suspend) {
         out.forbidden(
@@ -278,14 +286,34 @@ void train_job_review::check_trainer(runtime::verdict& out) const {
     }
 }
 
+// A new size of an elastic job; whether it is within the range its plugin says.
+void train_job_review::check_scale(runtime::verdict& out) const {
+    const ref was = before_->document.get({"spec", "trainer", "numNodes"});
+    const ref is = job_->document.get({"spec", "trainer", "numNodes"});
+    if (!open_.elastic || !runtime::elastic_of(*job_, judged_by_->ml())) {
+        // Nothing would follow from it; where there is a number, the rule below holds.
+        if (by_scale_ && was.is_unset()) out.forbidden("spec.trainer.numNodes", "the TrainJob is not elastic");
+        return;
+    }
+    if (!differs(was, is)) return;
+    if (is.is_unset()) out.add({fault::required, "spec.trainer.numNodes", {}, "an elastic TrainJob keeps a number"});
+    const bool queued = !job_->meta.label(names::kueue_queue_label).empty();
+    if (queued && job_->meta.annotation(names::kueue_elastic_annotation) != "true") {
+        out.forbidden("spec.trainer.numNodes", "a TrainJob in a queue of Kueue keeps its size unless annotation " +
+                                                   std::string(names::kueue_elastic_annotation) + " is true");
+    }
+}
+
 // The annotation is a part of spec.trainer that typed clients cannot read there, and as immutable.
-void train_job_review::check_word(runtime::verdict& out) const {
+void train_job_review::check_annotations(runtime::verdict& out) const {
     if (creating() || job_->meta.deleting()) return;
-    const auto was = before_->document.get({"metadata", "annotations", names::num_proc_annotation}).as_string();
-    const auto is = job_->meta.annotation(names::num_proc_annotation);
-    if (was == is) return;
-    out.invalid("metadata.annotations[" + std::string(names::num_proc_annotation) + "]", is,
-                "field is immutable: it holds spec.trainer.numProcPerNode");
+    const auto keep = [&](std::string_view name, std::string_view why) {
+        const auto was = before_->document.get({"metadata", "annotations", name}).as_string();
+        const auto is = job_->meta.annotation(name);
+        if (was != is) out.invalid("metadata.annotations[" + std::string(name) + "]", is, std::string(why));
+    };
+    keep(names::num_proc_annotation, "field is immutable: it holds spec.trainer.numProcPerNode");
+    if (open_.elastic) keep(names::elastic_annotation, "field is immutable: Pods are made for these numbers of nodes");
 }
 
 void train_job_review::warn(runtime::verdict& out) const {
@@ -293,6 +321,9 @@ void train_job_review::warn(runtime::verdict& out) const {
     if (job_->spec.ttl_seconds_after_finished && !open_.ttl && spec_changed_) {
         out.warn("spec.ttlSecondsAfterFinished is ignored: feature gate TrainJobTTL is off");
     }
+    if (!open_.elastic && spec_changed_ && !job_->meta.annotation(names::elastic_annotation).empty())
+        out.warn("annotation " + std::string(names::elastic_annotation) +
+                 " is ignored: feature gate ElasticTrainJob is off");
 }
 
 }  // namespace cotrain::admission

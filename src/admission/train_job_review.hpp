@@ -23,6 +23,9 @@ class train_job_review {
     train_job_review(doc::arena& memory, const api::train_job& job, const api::train_job* before,
                      const runtime::plugin_set& framework, const gates& open);
 
+    // The change was asked for by the sub-resource scale.
+    void is_by_scale() { by_scale_ = true; }
+
     // The next thing to look up; nothing when finish() can answer. The same question until it is answered.
     [[nodiscard]] std::optional<question> next();
     void tell(answer found);
@@ -47,7 +50,8 @@ class train_job_review {
     void choose_runtime();
     void judge(runtime::verdict& out);
     void check_trainer(runtime::verdict& out) const;
-    void check_word(runtime::verdict& out) const;
+    void check_scale(runtime::verdict& out) const;
+    void check_annotations(runtime::verdict& out) const;
     void warn(runtime::verdict& out) const;
     void no_runtime(runtime::verdict& out) const;
 
@@ -66,6 +70,7 @@ class train_job_review {
     std::optional<api::job_set> job_set_;
     std::vector<std::string> class_names_;
     std::vector<runtime::known_class> classes_;
+    bool by_scale_ = false;
     bool snapshot_unread_ = false;  // it is there, but what it says is not known
     std::string missing_why_;       // there is no runtime
     std::string trouble_;           // something could not be read: nothing can be said

@@ -11,6 +11,7 @@
 #include "api/runtime.hpp"
 #include "crd/check.hpp"
 #include "crd/crd.hpp"
+#include "doc/edit.hpp"
 #include "doc/json.hpp"
 
 namespace cotrain::admission {
@@ -98,7 +99,9 @@ void call::begin(base::seconds_time now, const runtime::plugin_set& framework, c
     response_.name = request_.name;
     const bool changes = request_.operation == api::admission_operation::create ||
                          request_.operation == api::admission_operation::update;
-    if (!changes || !request_.sub_resource.empty()) return;
+    if (!changes) return;
+    if (hook_ == hook::validate_train_job && request_.sub_resource == "scale") return review_scale(framework, open);
+    if (!request_.sub_resource.empty()) return;
     if (request_.group != names::trainer_group || request_.kind != kind_of(hook_)) {
         return refuse(bad_request, "AdmissionReview: request.kind: expected " + std::string(kind_of(hook_)) + "." +
                                        std::string(names::trainer_group) + " at " + std::string(path_of(hook_)));
@@ -156,6 +159,29 @@ void call::review_job(const runtime::plugin_set& framework, const gates& open) {
     review_.emplace(memory_, job_, before_ ? &*before_ : nullptr, framework, open);
 }
 
+// The API server shows a Scale instead of the TrainJob, which is looked up.
+void call::review_scale(const runtime::plugin_set& framework, const gates& open) {
+    const auto nodes = request_.object.get({"spec", "replicas"}).as_int();
+    if (!nodes || equal(request_.object.get({"spec", "replicas"}), request_.old_object.get({"spec", "replicas"})))
+        return;
+    scaling_ = {&framework, open, *nodes};
+}
+
+// Of a TrainJob that is not known the operator judges the size itself before anything is applied.
+void call::review_scaled(const answer& found) {
+    const scaling wanted = *std::exchange(scaling_, std::nullopt);
+    if (!found.document) return;
+    doc::editor scaled = doc::editor::of(memory_, found.document);
+    scaled.ensure_object("spec").ensure_object("trainer").set("numNodes", wanted.nodes);
+    auto job = api::decode_train_job(doc::freeze(memory_, scaled));
+    auto before = api::decode_train_job(found.document);
+    if (!job || !before) return refuse(bad_request, (job ? before : job).error().message);
+    job_ = std::move(*job);
+    before_ = std::move(*before);
+    review_.emplace(memory_, job_, &*before_, *wanted.framework, wanted.open);
+    review_->is_by_scale();
+}
+
 // What is stored already is not judged again: finalizers and labels of any object can change.
 bool call::spec_untouched() const {
     return request_.old_object && equal(request_.object.get("spec"), request_.old_object.get("spec"));
@@ -168,9 +194,13 @@ void call::review_runtime() {
     conclude(judge_runtime(*runtime, request_.old_object));
 }
 
-std::optional<question> call::next() { return review_ ? review_->next() : std::nullopt; }
+std::optional<question> call::next() {
+    if (scaling_) return question{&names::train_job, std::string(request_.ns), std::string(request_.name)};
+    return review_ ? review_->next() : std::nullopt;
+}
 
 void call::tell(answer found) {
+    if (scaling_) return review_scaled(found);
     if (review_) review_->tell(std::move(found));
 }
 

@@ -64,6 +64,8 @@ class call {
     [[nodiscard]] bool too_many();
     void default_job(base::seconds_time now);
     void review_job(const runtime::plugin_set& framework, const gates& open);
+    void review_scale(const runtime::plugin_set& framework, const gates& open);
+    void review_scaled(const answer& found);
     void review_runtime();
     [[nodiscard]] bool spec_untouched() const;
     void refuse(int code, std::string message);
@@ -77,6 +79,13 @@ class call {
     api::train_job job_;
     std::optional<api::train_job> before_;
     std::optional<train_job_review> review_;
+    // Sub-resource scale: what the number of nodes is to be, of a TrainJob that is not known yet.
+    struct scaling {
+        const runtime::plugin_set* framework;
+        gates open;
+        std::int64_t nodes;
+    };
+    std::optional<scaling> scaling_;
 };
 
 }  // namespace cotrain::admission

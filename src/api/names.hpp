@@ -51,6 +51,8 @@ inline constexpr resource_type pod{"", "v1", "Pod", "pods", true, "v1"};
 // Who we are.
 inline constexpr std::string_view field_manager = "trainer";
 inline constexpr std::string_view status_field_manager = "trainer-status";
+// Owns the counts of an elastic job's running JobSet, and nothing else of it.
+inline constexpr std::string_view scale_field_manager = "trainer-scale";
 inline constexpr std::string_view managed_by_self = "trainer.kubeflow.org/trainjob-controller";
 inline constexpr std::string_view lease_name = "trainer.kubeflow.org";
 inline constexpr std::string_view reporting_controller = "trainer-trainjob-controller";
@@ -67,6 +69,8 @@ inline constexpr std::string_view support_deprecated = "deprecated";
 inline constexpr std::string_view webhook_validation_label = "trainer.kubeflow.org/webhook-validation";
 // Ours: keeps "cpu" or "gpu" of trainer.numProcPerNode, which is stored as an integer only.
 inline constexpr std::string_view num_proc_annotation = "trainer.kubeflow.org/num-proc-per-node";
+// Ours: "2:8", how many nodes the TrainJob may have while it runs.
+inline constexpr std::string_view elastic_annotation = "trainer.kubeflow.org/elastic";
 // Ours: copies of fields that typed clients do not know (admission/own_fields.hpp), and the member of spec that such a
 // client drops with them.
 inline constexpr std::string_view overrides_annotation = "trainer.kubeflow.org/pod-template-overrides";
@@ -84,6 +88,7 @@ inline constexpr std::string_view restart_attempt_label = "jobset.sigs.k8s.io/re
 inline constexpr std::string_view batch_job_label = "batch.kubernetes.io/job-name";
 inline constexpr std::string_view completion_index_label = "batch.kubernetes.io/job-completion-index";
 inline constexpr std::string_view kueue_queue_label = "kueue.x-k8s.io/queue-name";
+inline constexpr std::string_view kueue_elastic_annotation = "kueue.x-k8s.io/elastic-job";
 
 // Jobs, containers and volumes of a runtime.
 inline constexpr std::string_view node = "node";
@@ -126,6 +131,12 @@ inline constexpr std::string_view env_torch_master_addr = "PET_MASTER_ADDR";
 inline constexpr std::string_view env_torch_master_port = "PET_MASTER_PORT";
 inline constexpr std::array torch_reserved_env{env_torch_nodes, env_torch_procs, env_torch_rank, env_torch_master_addr,
                                                env_torch_master_port};
+// Of elastic jobs, whose nodes find their ranks themselves.
+inline constexpr std::string_view env_torch_backend = "PET_RDZV_BACKEND";
+inline constexpr std::string_view env_torch_endpoint = "PET_RDZV_ENDPOINT";
+inline constexpr std::string_view env_torch_rendezvous = "PET_RDZV_ID";
+inline constexpr std::string_view env_torch_restarts = "PET_MAX_RESTARTS";
+inline constexpr std::array elastic_reserved_env{env_torch_backend, env_torch_endpoint, env_torch_rendezvous};
 inline constexpr std::string_view env_ompi_hostfile = "OMPI_MCA_orte_default_hostfile";
 inline constexpr std::string_view env_ompi_rsh_args = "OMPI_MCA_plm_rsh_args";
 inline constexpr std::string_view env_ompi_keep_fqdn = "OMPI_MCA_orte_keep_fqdn_hostnames";

@@ -4,6 +4,7 @@
 #include <openssl/sha.h>
 
 #include <array>
+#include <charconv>
 #include <string>
 #include <utility>
 
@@ -23,6 +24,13 @@ bool has_too_many(const doc::place& list, std::int64_t items_max) {
 
 torch_policy decode_torch(const doc::place& from) {
     torch_policy out;
+    if (const doc::place elastic = from.object("elasticPolicy")) {
+        out.elastic.emplace();
+        elastic.read("minNodes", out.elastic->nodes.min);
+        elastic.read("maxNodes", out.elastic->nodes.max);
+        elastic.read("maxRestarts", out.elastic->max_restarts);
+        if (!out.elastic->nodes.valid()) elastic.mistake("minNodes must be at least 1, and at most maxNodes");
+    }
     out.num_proc_per_node = decode_process_count(from, "numProcPerNode");
     const doc::place injection = from.object("envInjection");
     const doc::place targets = injection.array("targets");
@@ -81,6 +89,16 @@ pod_group_policy decode_pod_groups(const doc::place& from) {
 }
 
 }  // namespace
+
+std::optional<node_range> parse_node_range(std::string_view text) {
+    node_range out;
+    const char* const end = text.data() + text.size();
+    const auto min = std::from_chars(text.data(), end, out.min);
+    if (min.ec != std::errc{} || min.ptr == end || *min.ptr != ':') return std::nullopt;
+    const auto max = std::from_chars(min.ptr + 1, end, out.max);
+    if (max.ec != std::errc{} || max.ptr != end || !out.valid()) return std::nullopt;
+    return out;
+}
 
 std::string_view to_string(mpi_implementation i) {
     switch (i) {

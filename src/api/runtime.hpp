@@ -30,7 +30,27 @@ struct env_injection_target {
     std::vector<std::string_view> container_names;  // empty = all
 };
 
+// How many nodes a job may have while it runs.
+struct node_range {
+    std::int32_t min = 1;
+    std::int32_t max = 1;
+
+    [[nodiscard]] bool valid() const { return min >= 1 && min <= max; }
+    [[nodiscard]] bool holds(std::int64_t nodes) const { return nodes >= min && nodes <= max; }
+    [[nodiscard]] std::string text() const { return std::to_string(min) + ":" + std::to_string(max); }
+    [[nodiscard]] bool operator==(const node_range&) const = default;
+};
+// "2:8"; nothing if the text is no valid range.
+[[nodiscard]] std::optional<node_range> parse_node_range(std::string_view text);
+
+// mlPolicy.torch.elasticPolicy
+struct elastic_policy {
+    node_range nodes;
+    std::optional<std::int32_t> max_restarts;
+};
+
 struct torch_policy {
+    std::optional<elastic_policy> elastic;
     process_count num_proc_per_node;  // earlier dialect
     std::vector<env_injection_target> env_injection;
 };

@@ -101,8 +101,12 @@ inline constexpr std::size_t job_states = 10;
 struct node_counts {
     std::int32_t desired = 0;
     std::int32_t ready = 0;
+    // Finds the Pods. Told with the counts: what is known of an earlier status has none, so that it is not compared.
+    std::string selector{};
 
-    [[nodiscard]] bool operator==(const node_counts&) const = default;
+    [[nodiscard]] bool operator==(const node_counts& other) const {
+        return desired == other.desired && ready == other.ready;
+    }
 };
 
 // status.failures[]: how one attempt failed, as far as its Pods told. Texts are cut by bound_failure().

@@ -25,16 +25,17 @@ doc::ref encode_jobs(doc::arena& memory, const std::vector<job_status>& jobs) {
     return out;
 }
 
+void set_if(doc::editor& out, doc::word key, const std::string& text) {
+    if (!text.empty()) out.set(key, text);
+}
+
 // People read the summary: columns show one member.
 doc::ref encode_nodes(doc::arena& memory, const node_counts& nodes) {
     doc::editor out = doc::editor::object(memory);
     out.set("desired", nodes.desired).set("ready", nodes.ready);
     out.set("summary", std::to_string(nodes.ready) + "/" + std::to_string(nodes.desired));
+    set_if(out, "selector", nodes.selector);
     return out;
-}
-
-void set_if(doc::editor& out, doc::word key, const std::string& text) {
-    if (!text.empty()) out.set(key, text);
 }
 
 doc::ref encode_failures(doc::arena& memory, const std::vector<job_failure>& failures) {

@@ -108,7 +108,14 @@ doc::ref make_crd(doc::arena& memory, const definition& of) {
     for (const std::string_view category : of.categories) names.ensure_array("categories").append(category);
     doc::editor version = spec.ensure_array("versions").append_object();
     version.set("name", type.version).set("served", true).set("storage", true);
-    if (of.has_status) version.ensure_object("subresources").ensure_object("status");
+    if (of.has_status) {
+        doc::editor parts = version.ensure_object("subresources");
+        parts.ensure_object("status");
+        parts.ensure_object("scale")
+            .set("specReplicasPath", ".spec.trainer.numNodes")
+            .set("statusReplicasPath", ".status.nodes.ready")
+            .set("labelSelectorPath", ".status.nodes.selector");
+    }
     write_columns(version, of);
     version.ensure_object("schema").set("openAPIV3Schema", write_schema(memory, make_schema(of)));
     return crd.view();

@@ -184,6 +184,12 @@ bool one_framework_at_most(const node& /*schema*/, doc::ref self, doc::ref /*old
 
 bool positive(const node& /*schema*/, doc::ref self, doc::ref /*old_self*/) { return self.as_int(0) >= 1; }
 
+bool range_is_in_order(const node& /*schema*/, doc::ref self, doc::ref /*old_self*/) {
+    const auto min = self.get("minNodes").as_int();
+    const auto max = self.get("maxNodes").as_int();
+    return min && max && *min <= *max;
+}
+
 bool names_no_node(const node& /*schema*/, doc::ref self, doc::ref /*old_self*/) {
     return std::ranges::none_of(self.items(), [](doc::ref name) { return name.as_string() == "node"; });
 }
@@ -215,6 +221,7 @@ constexpr std::array rules{
          ".filter(x, x).size() <= 1",
          false, one_framework_at_most},
     rule{"self >= 1", false, positive},
+    rule{"self.minNodes <= self.maxNodes", false, range_is_in_order},
     rule{"!self.exists(c, c == 'node')", false, names_no_node},
     // JobSet's own. "namespace" is a reserved word of CEL: Kubernetes 1.30 knows the field only by its escaped name,
     // which all versions know, and JobSet's definition spells it plainly.

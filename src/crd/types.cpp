@@ -30,6 +30,7 @@ constexpr std::int64_t condition_type_characters_max = 316;
 constexpr std::int64_t condition_reason_characters_max = 1024;
 constexpr std::int64_t condition_message_characters_max = 32768;
 constexpr std::int64_t metrics_max = 256;
+constexpr std::int64_t selector_characters_max = 1024;
 
 // Lists that several types have.
 type_builder named(std::string_view foreign_item, std::int64_t items_max) {
@@ -133,6 +134,8 @@ type_builder node_counts() {
         {"desired", int32().at_least(0), "Pods that train: of the jobs labelled trainer and of the job node."},
         {"ready", int32().at_least(0), "Those that are ready. A JobSet tells it of whole Jobs, not of each Pod."},
         {"summary", text().size({}, 32), "ready/desired, for kubectl get."},
+        {"selector", text().size({}, selector_characters_max),
+         "Finds the Pods that train, for autoscalers; with feature gate ElasticTrainJob."},
     });
 }
 
@@ -318,8 +321,21 @@ type_builder env_injection() {
     return object({{"targets", list(target).size({}, api::env_targets_max).keyed_by("jobName"), "Jobs, by name."}});
 }
 
+type_builder elastic_policy() {
+    const type_builder nodes = int32().at_least(1);
+    return object(
+               {
+                   {"minNodes", nodes, "The fewest nodes that a TrainJob may have.", mandatory},
+                   {"maxNodes", nodes, "The most.", mandatory},
+                   {"maxRestarts", int32().at_least(0), "How often torchrun starts its workers again: 10 by default."},
+               })
+        .rule("self.minNodes <= self.maxNodes", "minNodes must be at most maxNodes");
+}
+
 type_builder torch() {
     return object({
+        {"elasticPolicy", elastic_policy(),
+         "How many nodes TrainJobs may have while they run, with feature gate ElasticTrainJob."},
         {"numProcPerNode", process_count().at_least(1),
          "Processes on every node in the earlier dialect: auto, cpu, gpu or a number. A TrainJob's own value wins."},
         {"envInjection", env_injection(), "Containers besides node that get the PET_ variables, too."},

@@ -15,6 +15,12 @@ namespace cotrain::plugins {
 struct torch {
     static constexpr std::string_view name = "Torch";
     [[nodiscard]] static bool needed_by(const runtime::compiled_runtime& r) { return r.ml() && r.ml()->torch; }
+
+    bool elastic = false;  // gate ElasticTrainJob
+
+    void configure(const runtime::plugin_options& options) { elastic = options.elastic; }
+    [[nodiscard]] base::result<> take_elastic(runtime::info& i, const api::train_job& job) const;
+    void validate_elastic(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const;
     [[nodiscard]] base::result<> enforce_ml_policy(runtime::info& i, const api::train_job& job) const;
     void validate(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const;
 };

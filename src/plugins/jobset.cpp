@@ -5,6 +5,7 @@
 #include <string>
 
 #include "api/names.hpp"
+#include "runtime/elastic.hpp"
 #include "runtime/guards.hpp"
 #include "runtime/status.hpp"
 
@@ -91,8 +92,13 @@ base::result<> jobset::build_job_set(runtime::info& i, const api::train_job& job
     const api::job_set* const existing = seen.job_set;
     if (existing != nullptr) {
         if (!existing->meta.controlled_by(job.meta.uid)) return runtime::foreign_child(names::job_set, job.meta.name);
-        // Running jobs are not touched: the JobSet's template is immutable then.
-        if (!job.spec.suspend && !existing->suspend) return {};
+        // Running jobs are not touched: the JobSet's template is immutable then. An elastic one may have other counts.
+        if (!job.spec.suspend && !existing->suspend) {
+            auto resized = runtime::resize(i, job, *existing);
+            if (!resized) return base::fail(std::move(resized.error()));
+            if (*resized) out.push_back(std::move(**resized));
+            return {};
+        }
     }
     fill_initializer(i, names::ancestor_dataset, job.spec.dataset ? &*job.spec.dataset : nullptr);
     fill_initializer(i, names::ancestor_model, job.spec.model ? &*job.spec.model : nullptr);

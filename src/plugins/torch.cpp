@@ -9,6 +9,7 @@
 #include "api/names.hpp"
 #include "plugins/torch.hpp"
 #include "runtime/container.hpp"
+#include "runtime/elastic.hpp"
 #include "runtime/guards.hpp"
 
 // --- torchtune: its recipes are named after how many devices and nodes they use and what they tune ------------------
@@ -184,14 +185,40 @@ node_processes resolve(const process_count& wanted, ref resources) {
     return {.number = {}, .word = "auto"};
 }
 
-void put_worker_env(runtime::container& c, std::int64_t nodes, const std::string& processes, doc::word rank) {
-    c.put_env(names::env_torch_nodes, std::to_string(nodes));
-    c.put_env(names::env_torch_procs, processes);
+// Failures of workers that torchrun answers by a rendezvous of those that are left. A node that leaves is one.
+constexpr std::int32_t elastic_restarts_default = 10;
+
+// What torchrun is told of the nodes.
+struct gathering {
+    std::int64_t nodes = 1;
+    std::string processes;
+    std::string master;
+    std::string_view id;
+    const api::elastic_policy* elastic = nullptr;
+};
+
+// Nodes that meet by themselves: their number is not known, nor which rank each of them has.
+void put_elastic_env(runtime::container& c, const gathering& g) {
+    c.put_env(names::env_torch_nodes, g.elastic->nodes.text());
+    c.put_env(names::env_torch_procs, g.processes);
+    c.put_env(names::env_torch_backend, "c10d");
+    c.put_env(names::env_torch_endpoint, g.master + ":" + std::string(names::trainer_port_text));
+    c.put_env(names::env_torch_rendezvous, g.id);
+    const auto restarts = g.elastic->max_restarts;
+    if (restarts || !c.view().get("env").find_by("name", names::env_torch_restarts))
+        c.put_env(names::env_torch_restarts, std::to_string(restarts.value_or(elastic_restarts_default)));
+}
+
+void put_worker_env(runtime::container& c, const gathering& g, doc::word rank) {
+    if (g.elastic != nullptr) return put_elastic_env(c, g);
+    c.put_env(names::env_torch_nodes, std::to_string(g.nodes));
+    c.put_env(names::env_torch_procs, g.processes);
     c.put_env_field(names::env_torch_rank, rank);
 }
 
-void put_master_env(runtime::container& c, const std::string& master) {
-    c.put_env(names::env_torch_master_addr, master);
+void put_master_env(runtime::container& c, const gathering& g) {
+    if (g.elastic != nullptr) return;
+    c.put_env(names::env_torch_master_addr, g.master);
     c.put_env(names::env_torch_master_port, names::trainer_port_text);
 }
 
@@ -206,27 +233,57 @@ std::string unknown_target(std::string_view job, std::string_view container) {
            "\" not found in runtime template";
 }
 
+std::string annotation_path() { return "metadata.annotations[" + std::string(names::elastic_annotation) + "]"; }
+
+// Why an elastic job cannot be as it is, but for its size: "" where it can.
+std::string elastic_fault(const runtime::info& i, const api::train_job& job) {
+    if (job.spec.trainer && torchtune::applies(job.spec.trainer->command))
+        return "torchtune does not go on with another number of nodes: an elastic TrainJob starts with torchrun";
+    const runtime::pod_set* const set = i.trainer();
+    if (set == nullptr) return "the runtime has no job that trains: such a TrainJob cannot be elastic";
+    if (set->replicas != 1)
+        return "job \"" + std::string(set->name) + "\" of the runtime has " + std::to_string(set->replicas) +
+               " replicas: that of an elastic TrainJob has one";
+    return {};
+}
+
 }  // namespace
+
+base::result<> torch::take_elastic(runtime::info& i, const api::train_job& job) const {
+    if (!elastic) return {};
+    if (const std::string fault = runtime::annotation_fault(job, i.ml()); !fault.empty())
+        return base::fail(base::errc::invalid, annotation_path() + ": " + fault);
+    i.elastic = runtime::elastic_of(job, i.ml());
+    if (!i.elastic) return {};
+    std::string fault = elastic_fault(i, job);
+    if (fault.empty()) fault = runtime::size_fault(i.elastic->nodes, i.nodes());
+    return fault.empty() ? base::result<>{} : base::fail(base::errc::invalid, std::move(fault));
+}
 
 base::result<> torch::enforce_ml_policy(runtime::info& i, const api::train_job& job) const {
     if (i.ml() == nullptr || !i.ml()->torch) return {};
     const api::torch_policy& policy = *i.ml()->torch;
     runtime::scale_trainer(i, job);
+    if (auto good = take_elastic(i, job); !good) return good;
     const std::int64_t nodes = i.nodes();
     const ref resources = i.trainer_resources();
     const node_processes processes = resolve(wished(job, policy), resources);
-    const std::string master = i.master().text();
+    const gathering all{.nodes = nodes,
+                        .processes = processes.text(),
+                        .master = i.master().text(),
+                        .id = job.meta.uid.empty() ? job.meta.name : job.meta.uid,  // a job from a file has none
+                        .elastic = i.elastic ? &*i.elastic : nullptr};
 
     const auto rank = i.rank_field();
     if (runtime::container trainer = i.trainer_container(); trainer && rank) {
         if (job.spec.trainer) trainer.put_env_list(job.spec.trainer->env);
-        put_worker_env(trainer, nodes, processes.text(), *rank);
+        put_worker_env(trainer, all, *rank);
         if (job.spec.trainer && torchtune::applies(job.spec.trainer->command)) {
             const torchtune::situation now{job.spec.runtime.name, nodes, processes, runtime::gpus_of(resources),
                                            job.spec.trainer->args};
-            i.wrap_command(word_list(i.memory(), torchtune::command(now, master, trainer.view().get("command"))));
+            i.wrap_command(word_list(i.memory(), torchtune::command(now, all.master, trainer.view().get("command"))));
         } else {
-            put_master_env(trainer, master);
+            put_master_env(trainer, all);
         }
         trainer.put_port(names::trainer_port);
     }
@@ -236,14 +293,33 @@ base::result<> torch::enforce_ml_policy(runtime::info& i, const api::train_job& 
             runtime::container c = set == nullptr ? runtime::container{} : i.find_container(*set, container_name);
             if (!c) return base::fail(base::errc::invalid, unknown_target(target.job_name, container_name));
             const bool ranked = set == i.trainer() && rank;
-            put_worker_env(c, nodes, processes.text(), ranked ? *rank : doc::word(names::completion_index_field));
-            put_master_env(c, master);
+            put_worker_env(c, all, ranked ? *rank : doc::word(names::completion_index_field));
+            put_master_env(c, all);
         }
     }
     return {};
 }
 
+// Of jobs of any runtime: an annotation that means nothing to theirs is refused. Sizes: of those that are new, or
+// change.
+void torch::validate_elastic(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const {
+    if (!elastic || !r.added_rules(r.changed("trainer"))) return;
+    if (const std::string fault = runtime::annotation_fault(r.job, i.ml()); !fault.empty())
+        return out.invalid(annotation_path(), r.job.meta.annotation(names::elastic_annotation), fault);
+    const auto policy = runtime::elastic_of(r.job, i.ml());
+    if (!policy) return;
+    if (const std::string fault = elastic_fault(i, r.job); !fault.empty())
+        return out.forbidden("spec.runtimeRef", fault);
+    const bool named = r.job.spec.trainer && r.job.spec.trainer->num_nodes;
+    const std::int64_t nodes = named ? *r.job.spec.trainer->num_nodes : i.nodes();
+    if (const std::string fault = runtime::size_fault(policy->nodes, nodes); !fault.empty())
+        out.invalid("spec.trainer.numNodes", nodes, named ? fault : fault + "; the number is the runtime's");
+    if (!named) out.warn("spec.trainer.numNodes is not set: autoscalers leave an elastic TrainJob without it alone");
+    if (r.job.spec.trainer) runtime::refuse_reserved_env(r.job.spec.trainer->env, names::elastic_reserved_env, out);
+}
+
 void torch::validate(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const {
+    validate_elastic(i, r, out);
     if (i.ml() == nullptr || !i.ml()->torch) return;
     const api::torch_policy& policy = *i.ml()->torch;
     for (const auto& target : policy.env_injection) {

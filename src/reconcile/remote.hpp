@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "api/names.hpp"
@@ -15,6 +16,7 @@ struct target {
     const api::resource_type* type = nullptr;
     std::string ns;
     std::string name;
+    std::string_view manager = api::names::field_manager;  // as whom it is applied
 };
 
 // Answers are the API server's JSON; of Secrets no more than metadata, but for one. Writes fail with errc::canceled,
@@ -38,7 +40,7 @@ class remote {
     [[nodiscard]] virtual awaitable<base::result<std::string>> get_whole(target at) = 0;
     // Its first page alone.
     [[nodiscard]] virtual awaitable<base::result<std::string>> list(list_page what) = 0;
-    // Server-side apply as `trainer`. With a uid forced, to that very object; without one it makes the object, and
+    // Server-side apply. With a uid forced, to that very object; without one it makes the object, and
     // never touches one that is there: `is_another()` tells such refusals. Secrets are only ever made.
     [[nodiscard]] virtual awaitable<base::result<std::string>> apply(target at, std::string body, std::string uid) = 0;
     [[nodiscard]] virtual awaitable<base::result<std::string>> merge_patch(target at, std::string sub_resource,

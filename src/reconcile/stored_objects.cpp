@@ -3,6 +3,7 @@
 #include "base/json_text.hpp"
 #include "doc/json.hpp"
 #include "watch/decode.hpp"
+#include "watch/intake.hpp"
 
 namespace cotrain::reconcile {
 
@@ -84,10 +85,10 @@ base::result<api::train_job> decode_job(doc::arena& memory, const watch::cluster
                                         std::string_view object) {
     const auto [ns, name] = watch::split_key(all.texts().view(stored.record->key));
     std::string_view spec = stored.body->spec();
-    std::string_view note = stored.body->extra();
+    std::string annotations(stored.body->extra());
     if (watch::object_view whole; !object.empty() && watch::decode_object(object, whole)) {
         spec = whole.spec;
-        note = whole.annotations.num_proc.raw;
+        annotations = watch::read_annotations(whole.annotations);
     }
     std::string text;
     text.reserve(spec.size() + 512);
@@ -95,13 +96,7 @@ base::result<api::train_job> decode_job(doc::arena& memory, const watch::cluster
     base::append_json_string(text.append(R"("name":)"), name);
     base::append_json_string(text.append(R"(,"namespace":)"), ns);
     base::append_json_string(text.append(R"(,"uid":)"), watch::to_text(all.texts(), stored.record->id));
-    if (!note.empty()) {
-        base::append_json_string(text.append(R"(,"annotations":{)"), names::num_proc_annotation);
-        std::string plain;  // the store keeps it as JSON spells it
-        watch::append_unescaped(plain, note);
-        base::append_json_string(text.append(":"), plain);
-        text.append("}");
-    }
+    if (!annotations.empty()) text.append(R"(,"annotations":{)").append(annotations).append("}");
     text.append(R"(},"spec":)").append(spec.empty() ? "{}" : spec).append("}");
     const auto document = doc::parse_json_copy(memory, text);
     if (!document) return base::fail(document.error());

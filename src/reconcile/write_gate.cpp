@@ -140,7 +140,7 @@ awaitable<base::result<std::string>> write_gate::apply(target at, std::string bo
     const write_mark mark(under_way_);
     const bool force = !uid.empty();
     auto answer = co_await api_.apply(resource_of(*at.type), {.ns = at.ns, .name = at.name}, std::move(body), force,
-                                      {.field_manager = api::names::field_manager, .with = within(*permit)});
+                                      {.field_manager = at.manager, .with = within(*permit)});
     if (const auto of = watch::find_kind(*at.type)) {
         apply_counts& counts = counts_[static_cast<std::size_t>(*of)];
         ++(answer ? counts.applied : is_another(answer.error()) ? counts.conflict : counts.error);

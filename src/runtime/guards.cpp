@@ -137,13 +137,15 @@ base::error not_optional(std::string_view plugin, std::string_view optional) {
 base::result<gang> gang_of(const info& i) {
     gang out;
     if (auto good = check_pods(i); !good) return base::fail(std::move(good.error()));
-    out.members = static_cast<std::int32_t>(i.pods());
+    std::int64_t members = 0;
     for (const auto& set : i.pod_sets()) {
         auto one = pod_requests(i.pod_spec_view(set));
         if (!one) return base::fail(std::move(one.error()).during("job " + std::string(set.name)));
-        one->multiply(set.pods());
+        members += i.gang_pods(set);
+        one->multiply(i.gang_pods(set));
         out.resources.add(*one);
     }
+    out.members = static_cast<std::int32_t>(members);
     if (const auto* const name = out.resources.overflowed()) {
         return base::fail(base::errc::too_large, "all pods together ask for more " + *name + " than can be counted");
     }

@@ -60,7 +60,7 @@ struct gang {
     resource_list resources;  // of all pods together
 };
 
-// Replicas count (contract, difference 9).
+// Replicas count (contract, difference 9); of an elastic job the fewest nodes that it may have.
 [[nodiscard]] base::result<gang> gang_of(const info& i);
 
 // The job's PodGroup of a gang scheduler, with its size set; nothing while there is one and the job has its JobSet and

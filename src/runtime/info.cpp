@@ -289,6 +289,11 @@ std::int64_t info::pods() const {
     return sum;
 }
 
+std::int64_t info::gang_pods(const pod_set& set) const {
+    if (!elastic || &set != trainer()) return set.pods();
+    return std::min<std::int64_t>(elastic->nodes.min, set.pods());
+}
+
 editor info::replicated_job(const pod_set& set) const {
     editor spec = spec_;
     return spec.child("replicatedJobs").child(set.index);

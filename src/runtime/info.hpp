@@ -75,6 +75,11 @@ class info {
     std::vector<std::pair<std::string_view, std::string>> pod_labels;
     std::vector<std::pair<std::string_view, std::string>> pod_annotations;
 
+    // Of a job whose number of nodes may change while it runs.
+    std::optional<api::elastic_policy> elastic;
+    // Pods of a set that have to be there before any of them starts.
+    [[nodiscard]] std::int64_t gang_pods(const pod_set& set) const;
+
     [[nodiscard]] std::vector<pod_set>& pod_sets() { return pod_sets_; }
     [[nodiscard]] const std::vector<pod_set>& pod_sets() const { return pod_sets_; }
     [[nodiscard]] pod_set* find(std::string_view name);

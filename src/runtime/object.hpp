@@ -41,6 +41,7 @@ struct object {
     const api::resource_type* type = nullptr;
     std::string name;
     std::string json;
+    std::string_view manager = api::names::field_manager;  // who applies it
 };
 
 using object_list = std::vector<object>;

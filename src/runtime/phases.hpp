@@ -135,6 +135,7 @@ concept optional_plugin = requires(const compiled_runtime& runtime) {
 struct plugin_options {
     std::string status_url{};             // where pods report their progress; empty: they do not
     std::vector<std::string> disabled{};  // names of plugins
+    bool elastic = false;                 // gate ElasticTrainJob
 };
 
 template <class P>

@@ -62,19 +62,50 @@ std::string awaited(const api::job_set& set) {
     return "waits for the Pods of " + later;
 }
 
+// How many nodes go on while an elastic job waits for more: what JobSet says of its Job is that not all are ready. Of
+// other jobs with one Job of nodes none are told to be ready while some are not.
+std::int32_t kept_nodes(const api::train_job_status& before, const api::job_set& set) {
+    if (before.state != job_state::running || !before.nodes || before.restarts != set.restarts) return 0;
+    const auto trains = [](const auto& job) { return job.node_pods > 0; };
+    const auto job = std::ranges::find_if(set.jobs, trains);
+    if (job == set.jobs.end() || job->replicas != 1 || job->active == 0) return 0;
+    if (std::ranges::count_if(set.jobs, trains) != 1) return 0;
+    const bool grows = before.nodes->ready < before.nodes->desired || set.nodes > before.nodes->desired;
+    return grows ? std::min(before.nodes->ready, set.nodes - 1) : 0;
+}
+
 // Ready Pods that train: JobSet counts Jobs whose Pods are all ready.
-api::node_counts count(const api::job_set& set) {
+api::node_counts count(const api::train_job_status& before, const api::job_set& set, bool scaled, bool goes_on) {
+    if (scaled && before.nodes) return {set.nodes, std::min(before.nodes->ready, set.nodes)};
     std::int64_t ready = 0;
     for (const api::replicated_job_status& job : set.jobs) ready += std::int64_t{job.ready} * job.node_pods;
+    if (ready == 0 && goes_on) ready = kept_nodes(before, set);
     return {set.nodes, std::min(capped(ready), set.nodes)};
+}
+
+std::string selector_of(const api::job_set& set, std::string_view job_name) {
+    std::string jobs;
+    for (const api::replicated_job_status& job : set.jobs)
+        if (job.node_pods > 0) jobs.append(jobs.empty() ? "" : ",").append(job.name);
+    if (jobs.empty()) return {};
+    std::string out(names::job_set_name_label);
+    out.append("=").append(job_name).append(",").append(names::replicated_job_label);
+    return out.append(" in (").append(jobs).append(")");
 }
 
 std::string running_message(const api::train_job_status& status) {
     if (!status.nodes) return "its Pods are ready";
-    const auto [desired, ready] = *status.nodes;
+    const std::int32_t desired = status.nodes->desired;
+    const std::int32_t ready = status.nodes->ready;
     if (desired == 1) return "its node is ready";
     const std::string all = std::to_string(desired);
     return (ready == desired ? "all " + all : std::to_string(ready) + " of " + all) + " nodes are ready";
+}
+
+std::string growing_message(const api::node_counts& nodes, const status_input& in, const api::job_set& own) {
+    std::string out = std::to_string(nodes.ready) + " of " + std::to_string(nodes.desired) + " nodes: ";
+    out += in.look != nullptr && in.look->state != hold::none ? in.look->message : awaited(own);
+    return base::one_line(out, condition_message_bytes_max);
 }
 
 // How the last attempt failed, found before its end or after; nothing of earlier ones.
@@ -123,6 +154,8 @@ told of_pods(const api::train_job_status& before, const api::train_job_status& s
     const bool all = std::ranges::all_of(own->jobs, is_there);
     const bool ran = before.state == job_state::running && before.restarts == status.restarts;
     const bool ready = status.nodes ? status.nodes->ready > 0 : any_ready(*own);
+    const bool grows = ready && ran && !all && !any_ready(*own);
+    if (grows) return {job_state::running, growing_message(*status.nodes, in, *own)};
     if (ready && (all || ran)) return {job_state::running, running_message(status)};
 
     const bool some = own->any_active() || own->any_done() || any_ready(*own);
@@ -145,10 +178,13 @@ void append_failures(api::train_job_status& status, std::span<const api::job_fai
         status.failures.erase(status.failures.begin(), status.failures.end() - api::failures_max);
 }
 
-void count_nodes(api::train_job_status& status, const status_input& in, const api::job_set* own) {
+void count_nodes(api::train_job_status& status, const api::train_job_status& before, const status_input& in,
+                 const api::job_set* own) {
     if (own != nullptr) status.restarts = own->restarts;
     if (own != nullptr && own->nodes > 0) {
-        status.nodes = count(*own);
+        const bool goes_on = !in.job.spec.suspend && !own->suspend && !own->meta.deleting() && !is_finished(status);
+        status.nodes = count(before, *own, in.scaled, goes_on);
+        if (in.elastic) status.nodes->selector = selector_of(*own, in.job.meta.name);
     } else if (status.nodes) {
         status.nodes->ready = 0;
     } else if (in.job.spec.trainer && in.job.spec.trainer->num_nodes.value_or(0) > 0) {
@@ -205,7 +241,7 @@ std::string describe(const api::job_failure& f) {
 void tell_state(api::train_job_status& status, const status_input& in, const api::job_set* own) {
     const api::train_job_status before = status;
     append_failures(status, in.failures);
-    count_nodes(status, in, own);
+    count_nodes(status, before, in, own);
     const auto become = [&](told t) {
         status.state = t.state;
         status.message = std::move(t.message);

@@ -32,6 +32,8 @@ struct status_input {
     // Attempts that failed, found in this run: appended to status.failures.
     std::span<const api::job_failure> failures{};
     std::string_view queue{};  // of Kueue, where the job has its label
+    bool elastic = false;      // gate ElasticTrainJob: the status says which Pods train
+    bool scaled = false;       // what the JobSet says of its Jobs is of the size that it had before
 };
 
 struct status_outcome {

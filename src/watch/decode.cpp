@@ -195,8 +195,10 @@ struct meta<watch::wire::owner> {
 template <>
 struct meta<watch::known_annotations> {
     using T = watch::known_annotations;
-    static constexpr auto value = object(cotrain::api::names::num_proc_annotation, &T::num_proc,
-                                         "k8s.io/initial-events-end", &T::initial_events_end);
+    static constexpr auto value =
+        object(cotrain::api::names::num_proc_annotation, &T::num_proc, cotrain::api::names::elastic_annotation,
+               &T::elastic, cotrain::api::names::kueue_elastic_annotation, &T::kueue_elastic,
+               "k8s.io/initial-events-end", &T::initial_events_end);
 };
 
 template <>

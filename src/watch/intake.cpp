@@ -32,6 +32,17 @@ std::string_view label_of(std::string_view labels, std::string_view key) {
 
 }  // namespace
 
+std::string read_annotations(const known_annotations& of) {
+    std::string out;
+    for (const auto& [name, value] : {std::pair(names::num_proc_annotation, of.num_proc),
+                                      {names::elastic_annotation, of.elastic},
+                                      {names::kueue_elastic_annotation, of.kueue_elastic}}) {
+        if (value.empty() || value.escapes) continue;
+        out.append(out.empty() ? "\"" : ",\"").append(name).append("\":\"").append(value.raw).append("\"");
+    }
+    return out;
+}
+
 bool owned_by_train_job(const object_view& object) {
     const std::string_view group = object.controller.api_version.raw;
     return object.controller.kind.is(names::train_job_kind) && group.starts_with(names::trainer_group) &&
@@ -92,7 +103,8 @@ const projection& projector::train_job(const object_view& object, const train_jo
     write_runtime_key(group_, kind, object.ns.raw, parts.spec.runtime.name.raw);
     out_.group = group_;
     out_.spec = object.spec;
-    out_.extra = object.annotations.num_proc.raw;
+    extra_ = read_annotations(object.annotations);
+    out_.extra = extra_;
     out_.spec_left_out = out_.spec.size() + out_.extra.size() > spec_kept_bytes_max;
     out_.managed_by = parts.spec.managed_by.raw;
     out_.elsewhere = !parts.spec.managed_by.empty() && !parts.spec.managed_by.is(names::managed_by_self);

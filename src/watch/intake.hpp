@@ -50,7 +50,7 @@ struct kept_before {
 // Projections refer to the object, the reader and this projector: use one before the next is made.
 class projector {
    public:
-    // In the group of its runtime. Kept besides the spec: the annotation in which the webhook keeps a process count.
+    // In the group of its runtime. Kept besides the spec: the annotations that plans depend on.
     // Of a finished job the spec is left out: nothing is planned any more.
     // `before`: what is kept of the same job, if anything. Who writes a status without knowing our fields takes them
     // away: they stay known, so that they can be written again.
@@ -85,6 +85,10 @@ class projector {
     std::string hash_;
     std::vector<job_pods> pods_;
 };
+
+// Annotations that plans of TrainJobs and reviews of them depend on, as members of a JSON object. No value that means
+// anything has escapes.
+[[nodiscard]] std::string read_annotations(const known_annotations& of);
 
 // Whether a TrainJob controls the object.
 [[nodiscard]] bool owned_by_train_job(const object_view& object);

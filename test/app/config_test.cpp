@@ -111,7 +111,7 @@ TEST(config, mistakes_name_path_and_what_is_allowed) {
     EXPECT_THAT(mistake("clientConnection: {burst: 1.5}"), StartsWith("clientConnection.burst: expected an integer"));
     EXPECT_THAT(mistake("statusServer: {port: 0}"), StartsWith("statusServer.port: expected a port"));
     EXPECT_THAT(mistake("featureGates: {Nonsense: true}"),
-                StartsWith("featureGates.Nonsense: no such gate, allowed: MutableWhileSuspended, "));
+                StartsWith("featureGates.Nonsense: no such gate, allowed: ElasticTrainJob, "));
     EXPECT_THAT(mistake("featureGates: {TrainJobStatus: 'true'}"),
                 StartsWith("featureGates.TrainJobStatus: expected true or false"));
     EXPECT_THAT(mistake("certManagement: {webhookSecretName: A_b}"),

@@ -247,6 +247,33 @@ TEST(doctor, looks_for_job_sets_controller) {
               "definitions");
 }
 
+TEST(doctor, says_what_elastic_jobs_lack) {
+    const auto definition = [](const std::string& trainer) {
+        return R"({"spec":{"versions":[{"schema":{"openAPIV3Schema":{"properties":{"spec":{"properties":{"trainer":)" +
+               trainer + "}}}}}}]}}";
+    };
+    const auto job_set = [](const std::string& gates) {
+        return R"({"items":[{"data":{"controller_manager_config.yaml":"kind: Configuration\n)" + gates + R"("}}]})";
+    };
+    const findings fine = judge_elastic(definition("{}"), job_set("featureGates:\\n  ElasticJobSet: true"));
+    ASSERT_EQ(fine.size(), 2U);
+    EXPECT_EQ(fine[0].how, verdict::fine);
+    EXPECT_EQ(fine[1].how, verdict::fine);
+    const findings none =
+        judge_elastic(definition(R"({"x-kubernetes-validations":[{"rule":"self == oldSelf"}]})"), job_set(""));
+    ASSERT_EQ(none.size(), 2U);
+    EXPECT_EQ(none[0].how, verdict::problem);
+    EXPECT_THAT(none[0].what, HasSubstr("no TrainJob can be scaled"));
+    EXPECT_EQ(none[1].how, verdict::advice);
+    EXPECT_THAT(none[1].remedy, HasSubstr("ElasticJobSet: true"));
+    const auto open = read_configuration(
+        "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\nfeatureGates: {ElasticTrainJob: "
+        "true}\n");
+    ASSERT_TRUE(open);
+    EXPECT_TRUE(own_objects_of(*open).elastic);
+    EXPECT_FALSE(own_objects{}.elastic);
+}
+
 TEST(doctor, makes_one_line_of_many_missing_rights) {
     const finding one{.how = verdict::advice, .area = "rights", .what = "less comfort", .remedy = "a"};
     const finding bad{.how = verdict::problem, .area = "rights", .what = "robot may not get things", .remedy = "b"};

@@ -56,7 +56,7 @@ awaitable<void> serve_scene::install_webhooks() {
     const auto first = co_await in_.api->create(
         kinds::validating, "",
         configuration("ValidatingWebhookConfiguration", validating_name,
-                      at("validator.trainjob.trainer.kubeflow.org", "trainjobs",
+                      at("validator.trainjob.trainer.kubeflow.org", R"(trainjobs","trainjobs/scale)",
                          "/validate-trainer-kubeflow-org-v1alpha1-trainjob") +
                           "," +
                           at("validator.trainingruntime.trainer.kubeflow.org", "trainingruntimes",

@@ -100,6 +100,19 @@ inline doc::ref fixed_jobs(doc::arena& memory, doc::ref spec) {
     return out;
 }
 
+// A JobSet as an apply of its jobs' counts leaves it.
+inline doc::ref with_counts_of(doc::arena& memory, doc::ref found, doc::ref wanted) {
+    doc::editor out = doc::editor::of(memory, doc::deep_copy(memory, found));
+    for (const doc::ref each : wanted.get({"spec", "replicatedJobs"}).items()) {
+        doc::editor spec = out.ensure_object("spec")
+                               .ensure_array("replicatedJobs")
+                               .ensure_entry("name", each.get("name").as_string())
+                               .ensure_object({"template", "spec"});
+        for (const doc::member& m : each.get({"template", "spec"}).members()) spec.set(m.key(), m.value);
+    }
+    return out;
+}
+
 // "JobSet ns/job".
 inline std::string label_of(const target& at) {
     std::string group = at.type->kind == "PodGroup" ? "." + std::string(at.type->group) : "";

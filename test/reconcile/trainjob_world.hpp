@@ -60,8 +60,9 @@ class trainjob_world final : public remote {
                               .make_curve_key = [] { return plugins::make_curve_key(plugins::system_bytes()); },
                               .record = [this](const event_note& e) { events.push_back(e.reason + ": " + e.note); }};
         if (tune) tune(with);
-        reconciler = std::make_unique<trainjob_reconciler>(*known, *this, std::make_shared<const plugins::builtin>(),
-                                                           std::move(with), *log);
+        auto all = std::make_shared<plugins::builtin>();
+        all->get<plugins::torch>().elastic = with.elastic;
+        reconciler = std::make_unique<trainjob_reconciler>(*known, *this, std::move(all), std::move(with), *log);
         waker = std::make_unique<event_handlers>(
             *known, *reconciler, [this](key k, work) { queue.push_back(k); }, [](key, work) {});
         for (const watch::kind k : watch::all_kinds()) waker->synced(k);
@@ -192,6 +193,12 @@ class trainjob_world final : public remote {
         const auto wanted = doc::parse_json(memory, body);
         doc::editor out = doc::editor::of(memory, *wanted);
         const auto before = objects.find(label_of(at));
+        if (at.manager == api::names::scale_field_manager) {
+            if (before == objects.end()) co_return refused(409);
+            if (!scales) co_return immutable();
+            put(with_counts_of(memory, *doc::parse_json(memory, before->second), *wanted));
+            co_return objects.at(label_of(at));
+        }
         if (before == objects.end() ? !uid.empty() : uid.empty()) co_return refused(409);
         if (before != objects.end()) {
             const auto old = doc::parse_json(memory, before->second);
@@ -262,6 +269,7 @@ class trainjob_world final : public remote {
     std::function<void(trainjob_options&)> tune;  // before a restart
     bool leads = true;
     bool keeps_templates = false;  // as JobSet's webhook does
+    bool scales = true;            // as it does with gate ElasticJobSet
     base::micros_time now = std::chrono::sys_days{std::chrono::year{2026} / 1 / 1};
 
    private:

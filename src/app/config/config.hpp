@@ -45,6 +45,7 @@ struct feature_gates {
     bool lifecycle_conditions = false;  // Pending, Running, Ready
     bool mutable_while_suspended = false;
     bool train_job_ttl = false;
+    bool elastic = false;  // TrainJobs change their number of nodes while they run
     bool operator==(const feature_gates&) const = default;
 };
 

@@ -23,6 +23,7 @@ struct gate {
 };
 
 constexpr std::array gates{
+    gate{"ElasticTrainJob", &feature_gates::elastic},
     gate{"MutableWhileSuspended", &feature_gates::mutable_while_suspended},
     gate{"TrainJobLifecycleConditions", &feature_gates::lifecycle_conditions},
     gate{"TrainJobStatus", &feature_gates::train_job_status, false},

@@ -322,6 +322,13 @@ awaitable<void> examination::look_at_job_set_controller() {
     const auto deployments = co_await read_list(deployment, {}, {}, std::string(job_set_deployments));
     if (!deployments) co_return cannot("jobset", deployments.error());
     add(judge_job_set_controller(*leases, *deployments, now_));
+    if (!options_.own.elastic) co_return;
+    const auto jobs = co_await read(definition, {}, "trainjobs.trainer.kubeflow.org");
+    if (!jobs) co_return cannot("elastic", jobs.error());
+    const auto configurations =
+        co_await read_list(of(api::names::config_map), {}, {}, std::string(job_set_deployments));
+    if (!configurations) co_return cannot("elastic", configurations.error());
+    if (*jobs) std::ranges::move(judge_elastic(**jobs, *configurations), std::back_inserter(found_));
 }
 
 awaitable<void> examination::look_at_runtimes() {

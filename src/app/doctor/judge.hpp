@@ -118,6 +118,9 @@ inline constexpr std::string_view job_set_deployments = "app.kubernetes.io/name=
 [[nodiscard]] finding judge_job_set_controller(std::string_view leases, std::string_view deployments,
                                                std::chrono::sys_seconds now);
 
+// With gate ElasticTrainJob: what else it needs. The CRD of TrainJobs, and a list of ConfigMaps of JobSet's controller.
+[[nodiscard]] findings judge_elastic(std::string_view definition, std::string_view configurations);
+
 // What the operator must be allowed, and what it can do without: one question to the API server for each.
 
 // The objects that the operator has for itself, and what it does only where its configuration says so. Without a
@@ -130,6 +133,7 @@ struct own_objects {
     bool managed_certificates = true;
     bool metrics_authentication = false;
     bool deletes_finished = false;
+    bool elastic = false;
     bool webhooks = true;
     std::vector<std::string> namespaces{};  // that are looked at; empty: all
 };

@@ -114,6 +114,7 @@ own_objects own_objects_of(const configuration& config) {
             .managed_certificates = config.certificates.managed,
             .metrics_authentication = config.metrics.authentication,
             .deletes_finished = config.effective_gates().train_job_ttl,
+            .elastic = config.effective_gates().elastic,
             .webhooks = config.webhook.enabled,
             .namespaces = config.namespaces};
 }

@@ -1,5 +1,6 @@
 #include "app/operator/lookups.hpp"
 
+#include "doc/edit.hpp"
 #include "reconcile/stored_objects.hpp"
 
 namespace cotrain::app {
@@ -49,6 +50,7 @@ admission::answer admission_lookup::find(kind of, const admission::question& wha
         case kind::cluster_training_runtime: return find_runtime(what);
         case kind::config_map: return find_snapshot(what);
         case kind::job_set: return find_job_set(what, memory);
+        case kind::train_job: return find_job(what, memory);
         default: break;
     }
     return {.state = all_.find(of, what.ns, what.name) != nullptr ? presence::exists : presence::missing};
@@ -83,6 +85,21 @@ admission::answer admission_lookup::find_job_set(const admission::question& what
     if (!at) return {};
     return {.state = presence::exists,
             .job_set = reconcile::job_set_of(*memory, all_, {sets.get(*at), sets.body(*at)})};
+}
+
+// With what the store has of it; one whose spec is too large to be kept is only known to be there.
+admission::answer admission_lookup::find_job(const admission::question& what, doc::arena* memory) const {
+    const auto& jobs = all_.store(kind::train_job);
+    const auto at = jobs.find(what.ns, what.name);
+    if (!at) return {};
+    const watch::object_body* const body = jobs.body(*at);
+    if (body == nullptr || body->spec_left_out) return {.state = presence::exists};
+    const auto job = reconcile::decode_job(*memory, all_, {jobs.get(*at), body}, {});
+    if (!job) return {.state = presence::exists};
+    doc::editor out = doc::editor::of(*memory, job->document);
+    if (const std::string_view queue = all_.texts().view(body->queue); !queue.empty())
+        out.ensure_object("metadata").ensure_object("labels").set(names::kueue_queue_label, queue);
+    return {.state = presence::exists, .document = doc::freeze(*memory, out)};
 }
 
 std::optional<serve::known_job> find_reported_job(const watch::cluster& all, const serve::reported_job& job) {

@@ -37,6 +37,7 @@ class admission_lookup final : public serve::cluster_view {
     [[nodiscard]] admission::answer find(watch::kind of, const admission::question& what, doc::arena* memory);
     [[nodiscard]] admission::answer find_runtime(const admission::question& what);
     [[nodiscard]] admission::answer find_snapshot(const admission::question& what) const;
+    [[nodiscard]] admission::answer find_job(const admission::question& what, doc::arena* memory) const;
     [[nodiscard]] admission::answer find_job_set(const admission::question& what, doc::arena* memory) const;
 
     const watch::informers& watched_;

@@ -86,7 +86,7 @@ kube::client_options client_options_of(const configuration& config) {
 
 // With progress reports, pods learn where to send them.
 runtime::plugin_options plugin_options_of(const configuration& config, const kube::client& api) {
-    runtime::plugin_options out{.disabled = config.disabled_plugins};
+    runtime::plugin_options out{.disabled = config.disabled_plugins, .elastic = config.effective_gates().elastic};
     if (config.effective_gates().train_job_status) {
         out.status_url = "https://" + service_host(config, api) + ":" + std::to_string(config.status_server.port);
     }
@@ -108,6 +108,7 @@ reconcile::trainjob_options operator_process::job_options() {
             .record = [this](const reconcile::event_note& note) { events_->post(note); },
             .normal_events = config_.events.normal,
             .lifecycle_conditions = config_.effective_gates().lifecycle_conditions,
+            .elastic = config_.effective_gates().elastic,
             .ttl = config_.effective_gates().train_job_ttl};
 }
 

@@ -63,7 +63,8 @@ servers::servers(servers_tools tools)
       certificate_(to_server_options(tools_.config.tls)),
       webhooks_(tools_.executor, tools_.cluster, tools_.plugins,
                 {.mutable_while_suspended = tools_.config.effective_gates().mutable_while_suspended,
-                 .ttl = tools_.config.effective_gates().train_job_ttl},
+                 .ttl = tools_.config.effective_gates().train_job_ttl,
+                 .elastic = tools_.config.effective_gates().elastic},
                 *account_),
       guard_(tools_.api, tools_.log) {
     const health_config& health = tools_.config.health;

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "reconcile/trainjob/plan.hpp"
+#include "runtime/elastic.hpp"
 
 namespace cotrain::reconcile {
 
@@ -193,6 +194,17 @@ verdict spec_is_not_kept(const input& i) {
 
 // ---- Children of a job that goes on. ----
 
+// Of an elastic job that runs: whether its JobSet has another number of nodes than it is to have.
+bool is_resized(const input& i) {
+    const progress& p = *i.p;
+    if (!i.c.elastic || !i.v.owns_set() || !p.set || p.set->nodes == 0 || !p.job.spec.trainer) return false;
+    if (i.v.job->suspend || i.v.set->suspend || i.v.set->deleting || i.v.set->terminal()) return false;
+    const auto wanted = p.job.spec.trainer->num_nodes;
+    if (!wanted || *wanted == p.set->nodes) return false;
+    const compiled_ptr& runtime = p.runtime != nullptr ? p.runtime : p.at_hand;
+    return runtime == nullptr || runtime::elastic_of(p.job, runtime->ml());
+}
+
 bool any_step(const input& i, auto matches) { return i.p->steps && std::ranges::any_of(*i.p->steps, matches); }
 
 // Nobody tells of Secrets: they are asked for by name where Pods that mount them are about to start, or where it is not
@@ -229,6 +241,8 @@ verdict runtime_is_unknown(const input& i) {
 }
 
 verdict secret_is_unknown(const input& i) { return unknown_secret(i, i.p->runtime); }
+
+verdict counts_are_unknown(const input& i) { return when(!i.p->set_spec && is_resized(i), {act::read_set}); }
 
 verdict plan_is_missing(const input& i) {
     const bool same = i.p->planned_for == planning_state(i.v, i.p->runtime) && !i.p->history.dirty;
@@ -277,7 +291,8 @@ verdict child_is_not_as_planned(const input& i) {
 bool children_are_open(const input& i) {
     const progress& p = *i.p;
     if (!p.next.wants_children || p.clean || p.failure || (p.asked && p.asked->collected)) return false;
-    return p.steps || p.lacks_secret || pods_start_again(i) || !children_are_known_good(i.v, p.history);
+    return p.steps || p.lacks_secret || pods_start_again(i) || is_resized(i) ||
+           !children_are_known_good(i.v, p.history);
 }
 
 // ---- What is said of it, and what follows an end. ----
@@ -320,9 +335,9 @@ verdict time_to_live_is_over(const input& i) {
 constexpr std::array before_children{another_replica_leads, job_is_gone,     managed_externally,
                                      nothing_to_do,         run_begins,      others_were_faster,
                                      job_was_deleted,       spec_is_not_kept};
-constexpr std::array of_children{pods_start_again,  children_may_be_unwanted, runtime_is_unknown,
-                                 secret_is_unknown, plan_is_missing,          spec_of_set_is_unknown,
-                                 apply_was_refused, creation_may_be_unwanted, child_is_not_as_planned};
+constexpr std::array of_children{
+    pods_start_again, children_may_be_unwanted, runtime_is_unknown, secret_is_unknown,        counts_are_unknown,
+    plan_is_missing,  spec_of_set_is_unknown,   apply_was_refused,  creation_may_be_unwanted, child_is_not_as_planned};
 constexpr std::array after_children{failed_job_runs_on,  failure_is_untold,      attempt_failed,      pods_do_not_come,
                                     status_is_unwritten, child_outlives_its_job, time_to_live_is_over};
 

@@ -56,6 +56,7 @@ struct circumstances {
     base::micros_time wall{};
     moment steady{};
     bool ttl = false;                              // gate TrainJobTTL
+    bool elastic = false;                          // gate ElasticTrainJob
     bool large_runs_full = false;                  // enough jobs with large specs are worked on
     bool tells_state = true;                       // the definition of TrainJobs has status.state
     const missing_rights* group_rights = nullptr;  // to delete PodGroups

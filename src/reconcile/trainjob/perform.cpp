@@ -51,6 +51,19 @@ bool is_refused(const base::error& e) {
     return e.http_status == invalid || (e.http_status == forbidden && may_be_immutable(e));
 }
 
+// The JobSet goes on as it is.
+base::error not_elastic(const progress& p, const base::error& why) {
+    const std::int32_t nodes = p.set ? p.set->nodes : 0;
+    base::error e = base::make_error(
+        base::errc::status, base::retry::later,
+        "its JobSet stays at " + std::to_string(nodes) +
+            " nodes: JobSet's controller lets no JobSet that runs be scaled without its feature gate ElasticJobSet (" +
+            why.message + ")");
+    e.http_status = why.http_status;
+    e.reason = "ElasticJobSetNeeded";
+    return e;
+}
+
 void fail(progress& p, base::error e) {
     if (e.code == base::errc::canceled) {
         p.canceled = true;
@@ -213,7 +226,7 @@ void trainjob_reconciler::plan(const job_view& v, progress& p) {
     p.planned_for = planning_state(v, p.runtime);
     forget_old_secrets(v, p);
     p.steps.emplace();
-    if (v.owns_set() && children_.any_needed(*p.runtime)) {
+    if (v.owns_set() && (p.set_spec || children_.any_needed(*p.runtime))) {
         const auto spec = doc::parse_json_copy(p.memory, v.set_spec());
         p.set->spec = spec && !v.set_spec().empty() ? *spec : p.set_spec;
     }
@@ -291,7 +304,9 @@ awaitable<void> trainjob_reconciler::apply(watch::text_id key, progress* p, std:
     const std::string uid = found == nullptr ? std::string() : watch::to_text(all_.texts(), found->id);
     const bool repairs = standing_of(v, *p, s, with_.steady()).what == standing::repair;
     const auto begun = stage_timer::clock::now();
-    auto answer = co_await api_.apply(p->at(*s.object.type, s.object.name), s.object.json, uid);
+    target at = p->at(*s.object.type, s.object.name);
+    at.manager = s.object.manager;
+    auto answer = co_await api_.apply(std::move(at), s.object.json, uid);
     timings_[static_cast<std::size_t>(stage::apply)].observe(stage_timer::clock::now() - begun);
     if (answer) {
         applied(key, *p, s, all_.note(s.of, *answer));
@@ -300,6 +315,7 @@ awaitable<void> trainjob_reconciler::apply(watch::text_id key, progress* p, std:
         co_return;
     }
     const base::error& why = answer.error();
+    if (s.scales() && is_refused(why)) co_return fail_step(*p, s, not_elastic(*p, why));
     const bool keeps =
         s.of == kind::job_set && p->set && is_refused(why) && (!p->history.made_here || may_be_immutable(why));
     if (!is_another(why) && !keeps) co_return fail_step(*p, s, std::move(answer.error()));
@@ -324,10 +340,24 @@ void trainjob_reconciler::applied(watch::text_id key, progress& p, step& s, std:
             api::snapshot_hash(p.runtime->snapshot_data().get(names::snapshot_key).as_string());
         p.hash_now = v.body != nullptr && !v.body->snapshot_hash().empty();  // one that was deleted has been recorded
     }
+    if (s.scales()) {
+        known.make_rare().scaled = version;
+        p.set_spec = {};
+        return record_scale(p);
+    }
     if (s.of != kind::job_set || p.set) return;
     p.made_set = true;
     p.base.set = v.set == nullptr ? watch::uid{} : v.set->id;
     record_normal(p, "Created", "JobSet " + s.object.name + " is made");
+}
+
+// `set` is still what it was before.
+void trainjob_reconciler::record_scale(const progress& p) {
+    const std::int64_t to = *p.job.spec.trainer->num_nodes;
+    const std::int64_t from = p.set->nodes;
+    std::string note = "JobSet goes from " + std::to_string(from) + " to " + std::to_string(to) + " nodes";
+    if (to < from) note += ": ranks from " + std::to_string(to) + " on end";
+    record_normal(p, "Scaled", std::move(note));
 }
 
 void trainjob_reconciler::fail_step(progress& p, step& s, base::error why) const {

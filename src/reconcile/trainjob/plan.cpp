@@ -31,6 +31,7 @@ bool labels_so(doc::ref wanted, doc::ref found) {
 
 // Compares what was not sent by this process, or not in this form.
 bool is_as_planned(const job_view& v, progress& p, const step& s, bool set_changes) {
+    if (s.scales()) return false;  // only planned where the JobSet, as it was just read, has other counts
     const stored_object found = v.find(s.of, s.object.name);
     const child_digest* const before = p.history.find(s.of, s.name);
     const bool sent_before = before != nullptr && before->sent != 0;
@@ -123,7 +124,7 @@ void compare_plan(const job_view& v, progress& p) {
     };
     const auto set = std::ranges::find(*p.steps, kind::job_set, &step::of);
     if (set != p.steps->end()) compare(*set, false);
-    const bool set_changes = set != p.steps->end() && !set->good;
+    const bool set_changes = set != p.steps->end() && !set->good && !set->scales();
     for (step& s : *p.steps)
         if (s.of != kind::job_set) compare(s, set_changes);
 }

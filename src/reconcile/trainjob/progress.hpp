@@ -48,6 +48,7 @@ struct rare_history {
     watch::uid premade_secret{};     // that nobody controls, and that was found to be a pair of keys
     std::string snapshot_hash{};     // that the status does not have yet
     std::uint64_t failure_told = 0;  // hash of the failure that has a log line of its own
+    std::uint64_t scaled = 0;        // version of the JobSet as it was when it was scaled last
     moment last_repair{};
     std::uint16_t repairs = 0;
 
@@ -156,6 +157,9 @@ struct step {
     // stored_object::state() in which it is as planned; nothing: it has to be applied first.
     std::optional<std::uint64_t> good{};
     bool closed = false;  // it failed, or has to wait: not again in this run
+
+    // The counts of a JobSet that runs, and nothing else of it.
+    [[nodiscard]] bool scales() const { return object.manager == api::names::scale_field_manager; }
 };
 
 // Why an apply was refused, and what it was meant for.
@@ -246,7 +250,7 @@ struct progress {
         if (failure) return &*failure;
         return deferred ? &*deferred : nullptr;
     }
-    [[nodiscard]] runtime::status_input status_input(base::micros_time now, bool lifecycle) const {
+    [[nodiscard]] runtime::status_input status_input(base::micros_time now, bool lifecycle, bool elastic) const {
         return {.job = job,
                 .job_set = set ? &*set : nullptr,
                 .runtime_supported = runtime::runtime_supported(job.spec.runtime),
@@ -256,7 +260,9 @@ struct progress {
                 .ended_by_others = ended_by_others,
                 .look = history.looked == nullptr ? nullptr : &history.looked->found,
                 .failures = failed_attempts,
-                .queue = queue};
+                .queue = queue,
+                .elastic = elastic,
+                .scaled = set && history.rarely().scaled != 0 && history.rarely().scaled == set_version};
     }
 };
 

@@ -68,6 +68,7 @@ circumstances trainjob_reconciler::around() const {
     return {.wall = with_.wall(),
             .steady = with_.steady(),
             .ttl = with_.ttl,
+            .elastic = with_.elastic,
             .large_runs_full = large_runs_ >= large_runs_max,
             .tells_state = tells_state(),
             .group_rights = &group_rights_,
@@ -175,7 +176,7 @@ void trainjob_reconciler::update(const job_view& v, progress& p) const {
     }
     const bool late = p.next.wake_at && *p.next.wake_at <= with_.wall();
     if (p.next_known && !changed && !late) return;
-    p.next = plugins_->trainjob_status(p.status_input(with_.wall(), with_.lifecycle_conditions));
+    p.next = plugins_->trainjob_status(p.status_input(with_.wall(), with_.lifecycle_conditions, with_.elastic));
     if (!tells_state_now(v, p, around())) runtime::keep_state(p.next.status, p.job.status);
     p.next_known = true;
 }

@@ -34,6 +34,7 @@ struct trainjob_options {
     std::function<void(event_note)> record;         // an event about a TrainJob
     bool normal_events = false;
     bool lifecycle_conditions = false;  // gate TrainJobLifecycleConditions
+    bool elastic = false;               // gate ElasticTrainJob: JobSets of jobs that run are scaled
     bool ttl = false;                   // gate TrainJobTTL: TrainJobs go ttlSecondsAfterFinished after their end
 };
 
@@ -101,6 +102,7 @@ class trainjob_reconciler {
     void record_premade(const std::vector<found_child>& children, progress& p);
     [[nodiscard]] awaitable<void> apply(watch::text_id key, progress* p, std::size_t index);
     void applied(watch::text_id key, progress& p, step& s, std::uint64_t version);
+    void record_scale(const progress& p);
     void fail_step(progress& p, step& s, base::error why) const;
     void fail_refused(progress& p) const;
     void compare_templates(const job_view& v, progress& p) const;

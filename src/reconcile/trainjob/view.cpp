@@ -84,7 +84,10 @@ std::uint64_t told_digest(const job_view& v) {
 
 std::uint64_t digest_of(const job_view& v) {
     std::uint64_t print = mix(v.body->spec_print, v.job->id.low, v.job->deleting);
-    if (v.set != nullptr) print = mix(print, v.set->id.low, v.set_body == nullptr ? 1 : v.set_body->spec_print);
+    if (v.set != nullptr) {
+        const std::uint64_t set = v.set_body == nullptr ? 1 : v.set_body->spec_print ^ v.set_body->told.nodes;
+        print = mix(print, v.set->id.low, set);
+    }
     return mix(print, digest_of_children(v), 0);
 }
 

@@ -1,0 +1,240 @@
+// Elastic jobs with JobSet's own controller and webhooks: sizes by the sub-resource scale, at random, and refused.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include "crd/crd.hpp"
+#include "doc/edit.hpp"
+#include "doc/json.hpp"
+#include "integration/control.hpp"
+#include "integration/operator_scene.hpp"
+#include "integration/operator_side_plane.hpp"
+#include "integration/serve_scene.hpp"
+
+namespace cotrain::test {
+namespace {
+
+constexpr kube::resource definitions{"apiextensions.k8s.io", "v1", "customresourcedefinitions",
+                                     "CustomResourceDefinition", false};
+constexpr kube::resource batch_job{"batch", "v1", "jobs", "Job"};
+constexpr std::string_view gate =
+    "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\nfeatureGates: {ElasticTrainJob: true}\n";
+constexpr std::string_view elastic_runtime = R"({
+  "apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainingRuntime", "metadata": {"name": "elastic"},
+  "spec": {"mlPolicy": {"numNodes": 2, "torch": {"elasticPolicy": {"minNodes": 1, "maxNodes": 8}}},
+   "template": {"spec": {"replicatedJobs": [
+    {"name": "node", "template": {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}},
+     "spec": {"template": {"spec": {"containers": [{"name": "node", "image": "registry.test/torch:1"}]}}}}}]}}}})";
+constexpr std::string_view elastic_spec =
+    R"({"runtimeRef":{"name":"elastic","kind":"TrainingRuntime"},"trainer":{"numNodes":2}})";
+
+// As the chart renders it with gate ElasticTrainJob.
+awaitable<void> free_trainer(operator_scene* s) {
+    for (const crd::definition& each : crd::definitions()) {
+        if (each.resource.kind != "TrainJob") continue;
+        doc::arena memory;
+        doc::editor crd = doc::editor::of(memory, doc::deep_copy(memory, crd::make_crd(memory, each)));
+        crd.child({"spec", "versions"})
+            .child(0)
+            .child({"schema", "openAPIV3Schema", "properties", "spec", "properties", "trainer"})
+            .remove("x-kubernetes-validations");
+        const std::string name(crd.get({"metadata", "name"}).as_string());
+        EXPECT_TRUE(
+            co_await s->api->apply(definitions, {.name = name}, doc::to_json(crd), true, {.field_manager = "test"}));
+    }
+}
+
+awaitable<void> begin(operator_scene* s, int jobs) {
+    co_await free_trainer(s);
+    EXPECT_TRUE(co_await s->api->create(kinds::runtime, s->ns, std::string(elastic_runtime)));
+    EXPECT_TRUE(co_await s->start_operator(std::string(gate)));
+    co_await s->create_many("job-", jobs, std::string(elastic_spec));
+    EXPECT_TRUE(co_await s->until_count(kinds::job_set, jobs));
+}
+
+std::string name_of(int job) { return "job-" + std::to_string(job); }
+
+// As `kubectl scale` does; until the definition without the rule is served.
+awaitable<bool> scale(operator_scene* s, int job, int nodes) {
+    asio::steady_timer timer(s->loop);
+    const std::string body = R"({"spec":{"replicas":)" + std::to_string(nodes) + "}}";
+    for (int i = 0; i < 200; ++i) {
+        if (co_await s->api->merge_patch(kinds::train_job, {.ns = s->ns, .name = name_of(job)}, body,
+                                         {.sub_resource = "scale"}))
+            co_return true;
+        timer.expires_after(std::chrono::milliseconds(50));
+        co_await timer.async_wait(asio::use_awaitable);
+    }
+    co_return false;
+}
+
+awaitable<bool> suspend(operator_scene* s, int job, bool wanted) {
+    const auto done =
+        co_await s->api->merge_patch(kinds::train_job, {.ns = s->ns, .name = name_of(job)},
+                                     std::string(R"({"spec":{"suspend":)") + (wanted ? "true}}" : "false}}"));
+    co_return done.has_value();
+}
+
+// Nodes and suspension of what has one job `node`, by name.
+struct size {
+    std::int64_t nodes = 0;
+    bool suspended = false;
+    bool operator==(const size&) const = default;
+};
+using sizes = std::map<std::string, size>;
+
+sizes sizes_of(const std::string& list) {
+    sizes out;
+    doc::arena memory;
+    const auto all = doc::parse_json(memory, list);
+    if (!all) return out;
+    for (const doc::ref set : all->get("items").items()) {
+        const doc::ref counts = set.get({"spec", "replicatedJobs"}).find_by("name", "node").get({"template", "spec"});
+        if (equal(counts.get("parallelism"), counts.get("completions")))
+            out[std::string(set.get({"metadata", "name"}).as_string())] = {counts.get("parallelism").as_int(0),
+                                                                           set.get({"spec", "suspend"}).as_bool(false)};
+    }
+    return out;
+}
+
+// The launcher's programs; JobSet's controller has its feature gate, which only its configuration file can open.
+std::vector<std::string> with_gate(const temp_dir& bin) {
+    const std::string crds = test_variable("COTRAIN_TEST_CRDS");
+    const std::filesystem::path from = std::filesystem::path(crds).parent_path() / "bin";
+    for (const auto& each : std::filesystem::directory_iterator(from))
+        if (each.path().filename() != "jobset")
+            std::filesystem::create_symlink(each.path(), bin.path(each.path().filename().string()));
+    bin.script(
+        "jobset",
+        "for word in \"$@\"; do\n"
+        "  case $word in --config=*) echo 'featureGates: {ElasticJobSet: true}' >>\"${word#--config=}\" ;; esac\n"
+        "done\nexec '" +
+            (from / "jobset").string() + "' \"$@\"\n");
+    return {"--with", "kcm,jobset", "--crds", crds, "--crd-dir", crds, "--bin", bin.path()};
+}
+
+struct operator_elastic : testing::Test {
+    temp_dir bin_;
+    side_plane plane_{plane::bare, with_gate(bin_)};
+};
+
+TEST_F(operator_elastic, the_sub_resource_scales_a_job_that_runs) {
+    operator_scene scene("operator-elastic", plane_.kubeconfig());
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        co_await begin(&s, 1);
+        for (const int nodes : {6, 3, 8}) {
+            EXPECT_TRUE(co_await scale(&s, 0, nodes));
+            EXPECT_TRUE(co_await s.until(
+                kinds::job_set, [&](const std::string& all) { return sizes_of(all) == sizes{{"job-0", {nodes}}}; },
+                std::chrono::seconds(30)))
+                << co_await s.list(kinds::train_job);
+            const std::string count = R"("parallelism":)" + std::to_string(nodes);
+            EXPECT_TRUE(co_await s.until(batch_job, [&](const std::string& all) { return all.contains(count); }));
+        }
+        const std::string set = co_await s.list(kinds::job_set);
+        EXPECT_TRUE(set.contains(R"("generation":4)")) << "one write each: " << set;
+        EXPECT_TRUE(set.contains(R"("value":"1:8")"));
+        EXPECT_TRUE(co_await s.until(kinds::train_job, [](const std::string& all) {
+            return all.contains(R"("desired":8)") && all.contains("replicatedjob-name in (node)");
+        }));
+        EXPECT_FALSE((co_await s.list(kinds::train_job)).contains("ResourcesReady"));
+    });
+}
+
+awaitable<std::string> refusal_of(operator_scene* s, std::string name, int nodes) {
+    const auto done = co_await s->api->merge_patch(kinds::train_job, {.ns = s->ns, .name = name},
+                                                   R"({"spec":{"replicas":)" + std::to_string(nodes) + "}}",
+                                                   {.sub_resource = "scale"});
+    co_return done ? std::string() : done.error().message;
+}
+
+TEST_F(operator_elastic, the_sub_resource_is_judged_at_admission) {
+    operator_scene scene("operator-elastic-judged", plane_.kubeconfig());
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        serve_scene web(s);
+        co_await free_trainer(&s);
+        co_await web.prepare();
+        co_await web.install_webhooks();
+        EXPECT_TRUE(co_await s.start_operator(web.config("featureGates: {ElasticTrainJob: true}\n")));
+        EXPECT_TRUE(co_await web.created_within("first", std::chrono::seconds(30))) << web.said;
+        EXPECT_TRUE(co_await s.api->create(kinds::runtime, s.ns, std::string(elastic_runtime)));
+        EXPECT_TRUE(co_await web.create_job("job-0", std::string(elastic_spec))) << web.said;
+        EXPECT_TRUE(co_await web.create_job("plain", R"({"runtimeRef":{"name":"torch","kind":"TrainingRuntime"},)"
+                                                     R"("trainer":{"numNodes":2}})"))
+            << web.said;
+        EXPECT_TRUE(co_await s.until_count(kinds::job_set, 3, std::chrono::seconds(30)));
+        EXPECT_TRUE((co_await refusal_of(&s, "job-0", 9)).contains("9 is not within 1:8"));
+        EXPECT_TRUE((co_await refusal_of(&s, "plain", 3)).contains("spec.trainer: Invalid value"));
+        EXPECT_EQ(co_await refusal_of(&s, "job-0", 8), "");
+        EXPECT_TRUE(co_await s.until(
+            kinds::job_set, [](const std::string& all) { return sizes_of(all).at("job-0") == size{8}; },
+            std::chrono::seconds(30)));
+        co_await web.remove_webhooks();
+    });
+}
+
+// What a user does to jobs, and what they are to be like in the end.
+struct player {
+    operator_scene& s;
+    sizes model;
+    std::mt19937 dice;
+
+    awaitable<void> step(int jobs) {
+        const int job = static_cast<int>(dice() % static_cast<unsigned>(jobs));
+        const auto at = model.find(name_of(job));
+        if (at == model.end()) co_return;
+        const unsigned choice = dice() % 16;
+        if (choice == 0) {
+            EXPECT_TRUE(co_await s.api->remove(kinds::train_job, {.ns = s.ns, .name = at->first}));
+            model.erase(at);
+        } else if (choice < 5) {
+            at->second.suspended = !at->second.suspended;
+            EXPECT_TRUE(co_await suspend(&s, job, at->second.suspended));
+        } else {
+            at->second.nodes = 1 + dice() % 8;
+            EXPECT_TRUE(co_await scale(&s, job, static_cast<int>(at->second.nodes)));
+        }
+    }
+};
+
+TEST_F(operator_elastic, whatever_is_done_to_many_jobs_comes_about) {
+    operator_scene scene("operator-elastic-many", plane_.kubeconfig());
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        const int jobs = full_run() ? 500 : 20;
+        co_await begin(&s, jobs);
+        player p{s, {}, std::mt19937(11)};
+        for (int i = 0; i < jobs; ++i) p.model[name_of(i)] = {2};
+        for (int i = 0; i < 10 * jobs; ++i) co_await p.step(jobs);
+        EXPECT_TRUE(co_await s.until(
+            kinds::job_set, [&](const std::string& all) { return sizes_of(all) == p.model; },
+            std::chrono::seconds(60)));
+        EXPECT_TRUE(co_await s.until(
+            kinds::train_job, [](const std::string& all) { return !all.contains("ResourcesReady"); },
+            std::chrono::seconds(30)))
+            << co_await s.list(kinds::train_job);
+    });
+}
+
+TEST(operator_inelastic, a_jobset_controller_without_the_gate_is_named) {
+    side_plane plane{plane::bare, {"--with", "kcm,jobset", "--crds", test_variable("COTRAIN_TEST_CRDS")}};
+    operator_scene scene("operator-inelastic", plane.kubeconfig());
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        co_await begin(&s, 1);
+        EXPECT_TRUE(co_await scale(&s, 0, 6));
+        EXPECT_TRUE(co_await s.until(
+            kinds::train_job, [](const std::string& all) { return all.contains("ElasticJobSetNeeded"); },
+            std::chrono::seconds(30)))
+            << co_await s.list(kinds::train_job);
+        EXPECT_EQ(sizes_of(co_await s.list(kinds::job_set)), (sizes{{"job-0", {2}}}));
+        EXPECT_TRUE(co_await scale(&s, 0, 2));
+        EXPECT_TRUE(co_await s.until(
+            kinds::train_job, [](const std::string& all) { return !all.contains("ResourcesReady"); },
+            std::chrono::seconds(30)))
+            << co_await s.list(kinds::train_job);
+    });
+}
+
+}  // namespace
+}  // namespace cotrain::test
