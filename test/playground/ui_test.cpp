@@ -28,7 +28,7 @@ struct page_scene {
     page_scene(box_scene& of, std::string ns)
         : in(of),
           api(*ui::make_client(of.loop, of.at.config(), base::null_logger())),
-          page(of.loop, *api, "here", std::move(ns), {}, base::null_logger()) {}
+          page(of.loop, *api, "here", std::move(ns), {}, {}, base::null_logger()) {}
 
     awaitable<bool> until(std::function<bool()> so) {
         asio::steady_timer timer(in.loop);
