@@ -119,7 +119,8 @@ spec: {runtimeRef: {name: rt}, initializer: {dataset: {storageUri: "s3://b"}}}
 }
 
 TEST(render, every_example_renders_to_yaml_from_one_folder) {
-    const auto r = run({"-f", COTRAIN_EXAMPLES_DIR, "-n", "team"});
+    constexpr const char* shipped = COTRAIN_EXAMPLES_DIR "/../deploy/runtimes/plain-distributed.yaml";
+    const auto r = run({"-f", COTRAIN_EXAMPLES_DIR, "-f", shipped, "-n", "team"});
     EXPECT_EQ(r.code, 0) << r.err;
     doc::arena memory;
     const auto documents = doc::parse_yaml_stream(memory, r.out);

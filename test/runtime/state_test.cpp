@@ -164,7 +164,7 @@ TEST(state, a_job_that_grows_goes_on_with_the_nodes_that_it_has) {
     h.set->nodes = 3;
     EXPECT_EQ(h.step(), "Running: 2 of 3 nodes: waits for the Pods of node");
     h.set->restarts = 1;
-    EXPECT_EQ(h.step(), "Restarting: restart 1: waits for the Pods of node");
+    EXPECT_EQ(h.step(), "Restarting: waits for the Pods of node after restart 1");
 }
 
 TEST(state, tells_suspension_and_who_ends_it) {
