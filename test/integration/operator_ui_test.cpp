@@ -39,6 +39,7 @@ std::string viewers_kubeconfig(const operator_scene& s, const temp_dir& dir) {
 
 // Starts it, reads what it says and its feed, and ends it as Ctrl-C would.
 constexpr auto visit = R"(
+: >$DIR/said  # what the one before said
 "$PROGRAM" ui $OPTIONS >$DIR/said 2>&1 &
 ui=$!
 until grep -q 'Ctrl-C ends it' $DIR/said; do kill -0 $ui || { cat $DIR/said; exit 1; }; read -rt 0.05 <> <(:) || true; done
