@@ -254,7 +254,7 @@ void leader::failed(const base::error& why) {
                {{"lease", options_.name}, {"error", why.message}});
 }
 
-// Every change of who may write is told once, by whoever notices it first.
+// Every change of who may write is told once, by the task that notices it first.
 void leader::announce() {
     const bool now = !stopping_ && election_.leading(clock::now());
     if (now == announced_) return;

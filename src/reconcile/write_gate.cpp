@@ -122,7 +122,7 @@ awaitable<base::result<std::string>> write_gate::get_whole(target at) {
     co_return body_of(co_await api_.get(resource_of(*at.type), {.ns = at.ns, .name = at.name}, {}));
 }
 
-// Nobody waits for it: whoever explains a job goes behind those who make it run.
+// Lists only explain a job: they go behind the requests that make jobs run.
 awaitable<base::result<std::string>> write_gate::list(list_page what) {
     constexpr std::chrono::seconds deadline{10};
     co_return body_of(co_await api_.list(resource_of(*what.type), what.ns,

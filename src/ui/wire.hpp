@@ -46,7 +46,7 @@ struct source_row {
 };
 
 // One message of the feed. The rows of one snapshot come in several messages; the last of them is `complete`. Before
-// them comes a message with a `head`, the jobs in each state, and the newest rows: enough for a first picture.
+// them comes a message with a `head`, the jobs in each state, and the newest rows: enough for the first screen.
 struct feed_message {
     bool reset = false;  // forget all rows first
     bool complete = false;

@@ -200,7 +200,7 @@ func (p *play) all(list []fault, steady *terminal) error {
 	return nil
 }
 
-// keepLogs leaves in the tree what the operators said and what the API server was asked, for whoever looks into a fault.
+// keepLogs leaves in the tree what the operators said and what the API server was asked, to debug a fault.
 func (p *play) keepLogs(f fault) {
 	kept := filepath.Join(p.top, "build", "test-logs", "fault-"+f.id())
 	_ = os.MkdirAll(kept, 0o755)
