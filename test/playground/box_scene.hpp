@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "doc/json.hpp"
 #include "doc/yaml.hpp"
@@ -31,7 +33,7 @@ class box_scene {
     explicit box_scene(playground::box_options options, base::logger& log = base::null_logger())
         : at(loop, std::move(options), base::null_logger()), ours(loop, at, log) {}
 
-    void play(awaitable<void> (*body)(box_scene&)) { run(loop, perform(body)); }
+    void play(std::function<awaitable<void>(box_scene&)> body) { run(loop, perform(std::move(body))); }
 
     // Written into the cluster itself: faults of the wire do not concern it.
     bool make(std::string_view plural, std::string_view yaml) {
@@ -66,13 +68,16 @@ class box_scene {
     }
     // Until so many TrainJobs are Complete; false when that takes a minute.
     awaitable<bool> until_complete(std::size_t wanted) {
+        co_return co_await until([this, wanted] { return complete() >= wanted; });
+    }
+    awaitable<bool> until(std::function<bool()> is_so) {
         asio::steady_timer timer(loop);
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-        while (complete() < wanted && std::chrono::steady_clock::now() < end) {
+        while (!is_so() && std::chrono::steady_clock::now() < end) {
             timer.expires_after(std::chrono::milliseconds(10));
             co_await timer.async_wait(use_tuple);
         }
-        co_return complete() >= wanted;
+        co_return is_so();
     }
 
     asio::io_context loop{1};
@@ -80,7 +85,7 @@ class box_scene {
     playground::box_operator ours;
 
    private:
-    awaitable<void> perform(awaitable<void> (*body)(box_scene&)) {
+    awaitable<void> perform(std::function<awaitable<void>(box_scene&)> body) {
         const auto up = at.start();
         EXPECT_TRUE(up) << up.error().message;
         const auto begun = ours.start();
