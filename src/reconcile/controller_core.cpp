@@ -120,7 +120,7 @@ void controller_core::finish(slot id, outcome how, moment now) {
         case outcome::what::failed:
             ++metrics_.errors;
             ++metrics_.retries;
-            delay = retries_.failed(id, now, how.passing);
+            delay = retries_.failed(id, keys_.group(id), now, how.passing);
             // A moment that has come is no reason to hurry any more: this run was it.
             if (how.after.count() > 0) delay = std::min(delay, std::max(how.after, limits_.retry.first));
             break;
@@ -128,7 +128,7 @@ void controller_core::finish(slot id, outcome how, moment now) {
             ++metrics_.errors;
             ++metrics_.retries;
             ++metrics_.panics;
-            delay = std::max(retries_.failed(id, now), note_panic(id, now) - now);
+            delay = std::max(retries_.failed(id, keys_.group(id), now), note_panic(id, now) - now);
             break;
     }
     if (queue_.done(id)) {

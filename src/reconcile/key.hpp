@@ -1,6 +1,7 @@
 // What work is about: a compact name of one object, and the dense numbers that queues use for it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +24,8 @@ class key_holder {
    public:
     virtual void retain(key k) = 0;
     virtual void release(key k) = 0;
+    // Keys of one group share what they may use of a common limit: those of one namespace.
+    [[nodiscard]] virtual std::size_t group(key k) const = 0;
 
    protected:
     ~key_holder() = default;
@@ -40,6 +43,7 @@ class key_table {
     [[nodiscard]] slot intern(key k);
     [[nodiscard]] slot find(key k) const;  // no_slot when unknown
     [[nodiscard]] key at(slot s) const { return entries_[s].name; }
+    [[nodiscard]] std::size_t group(slot s) const { return holder_ == nullptr ? 0 : holder_->group(at(s)); }
     void release(slot s);
     [[nodiscard]] std::uint32_t size() const { return size_; }
     // Every slot is below this.

@@ -1,7 +1,9 @@
-// How long a failed key waits: its own exponential backoff, and one bucket over all of them.
+// How long a failed key waits: its own exponential backoff, and one bucket over all of them, shared fairly.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -33,7 +35,8 @@ class retry_limit {
         if (slots > failures_.size()) failures_.resize(slots);
     }
     // The delay after one more failure: the longer of the key's own and the bucket's, from which a token is taken.
-    [[nodiscard]] std::chrono::nanoseconds failed(slot s, moment now, bool passing = false);
+    // Groups that have to wait get equal parts of the bucket: many failing keys of one do not hold up the others.
+    [[nodiscard]] std::chrono::nanoseconds failed(slot s, std::size_t group, moment now, bool passing = false);
     // The key succeeded: its next failure starts from the beginning.
     void forget(slot s);
     [[nodiscard]] unsigned failures(slot s) const { return s < failures_.size() ? failures_[s] : 0; }
@@ -41,11 +44,13 @@ class retry_limit {
 
    private:
     [[nodiscard]] std::chrono::nanoseconds own_delay(unsigned failures, bool passing) const;
-    [[nodiscard]] std::chrono::nanoseconds take_token(moment now);
+    void refill(moment now);
+    [[nodiscard]] std::chrono::nanoseconds take_token(std::size_t group);
 
     retry_policy policy_;
     std::vector<std::uint8_t> failures_;
     double tokens_;
+    std::array<double, 256> owed_{};  // tokens that groups took before they came; few groups have one place in common
     moment filled_at_{};
     bool started_ = false;
 };

@@ -179,44 +179,77 @@ TEST(retry_limit, doubles_from_5_ms_to_1000_s) {
     auto expected = 5ms;
     for (int i = 0; i < 18; ++i, expected *= 2) {
         EXPECT_EQ(limit.failures(7), static_cast<unsigned>(i));
-        EXPECT_EQ(limit.failed(7, moment{}), std::min<std::chrono::nanoseconds>(expected, 1000s));
+        EXPECT_EQ(limit.failed(7, 0, moment{}), std::min<std::chrono::nanoseconds>(expected, 1000s));
     }
-    for (int i = 0; i < 1000; ++i) EXPECT_EQ(limit.failed(7, moment{}), 1000s);
+    for (int i = 0; i < 1000; ++i) EXPECT_EQ(limit.failed(7, 0, moment{}), 1000s);
     limit.forget(7);
-    EXPECT_EQ(limit.failed(7, moment{}), 5ms);
-    EXPECT_EQ(limit.failed(8, moment{}), 5ms);
+    EXPECT_EQ(limit.failed(7, 0, moment{}), 5ms);
+    EXPECT_EQ(limit.failed(8, 0, moment{}), 5ms);
 }
 
 TEST(retry_limit, failures_that_pass_come_back_within_seconds_and_share_the_bucket) {
     retry_limit limit;
     moment now{1h};
     for (int i = 0; i < 60; ++i) {
-        const auto delay = limit.failed(7, now, true);
+        const auto delay = limit.failed(7, 0, now, true);
         EXPECT_LE(delay, 4s);
         now += delay;
     }
-    EXPECT_EQ(limit.failed(7, now), 1000s) << "one of the key's own";
+    EXPECT_EQ(limit.failed(7, 0, now), 1000s) << "one of the key's own";
     std::chrono::nanoseconds last{0};
-    for (slot s = 100; s < 1100; ++s) last = limit.failed(s, now, true);
+    for (slot s = 100; s < 1100; ++s) last = limit.failed(s, 0, now, true);
     EXPECT_GT(last, 85s) << "ten a second, whatever failed";
 }
 
 TEST(retry_limit, the_bucket_spreads_a_storm_of_failures) {
     retry_limit limit;
     const moment start{1h};
-    for (slot s = 0; s < 100; ++s) EXPECT_EQ(limit.failed(s, start), 5ms);
-    EXPECT_NEAR(std::chrono::duration<double>(limit.failed(100, start)).count(), 0.1, 1e-6);
-    EXPECT_NEAR(std::chrono::duration<double>(limit.failed(101, start)).count(), 0.2, 1e-6);
+    for (slot s = 0; s < 100; ++s) EXPECT_EQ(limit.failed(s, 0, start), 5ms);
+    EXPECT_NEAR(std::chrono::duration<double>(limit.failed(100, 0, start)).count(), 0.1, 1e-6);
+    EXPECT_NEAR(std::chrono::duration<double>(limit.failed(101, 0, start)).count(), 0.2, 1e-6);
     // Tokens come back at ten a second, and no more than the burst.
-    EXPECT_NEAR(std::chrono::duration<double>(limit.failed(102, start + 200ms)).count(), 0.1, 1e-6);
-    for (slot s = 200; s < 300; ++s) EXPECT_EQ(limit.failed(s, start + 1h), 5ms);
-    EXPECT_GT(limit.failed(300, start + 1h), 50ms);
+    EXPECT_NEAR(std::chrono::duration<double>(limit.failed(102, 0, start + 200ms)).count(), 0.1, 1e-6);
+    for (slot s = 200; s < 300; ++s) EXPECT_EQ(limit.failed(s, 0, start + 1h), 5ms);
+    EXPECT_GT(limit.failed(300, 0, start + 1h), 50ms);
+}
+
+// Whatever others do, a group waits no longer than its part of the bucket takes.
+TEST(retry_limit, a_group_with_many_failing_keys_does_not_hold_up_others) {
+    retry_limit limit;
+    moment now{1h};
+    for (slot s = 0; s < 5000; ++s) static_cast<void>(limit.failed(s, 1, now));
+    EXPECT_NEAR(std::chrono::duration<double>(limit.failed(5000, 2, now)).count(), 0.2, 1e-6) << "one of two";
+    EXPECT_NEAR(std::chrono::duration<double>(limit.failed(5001, 3, now)).count(), 0.3, 1e-6) << "one of three";
+    EXPECT_GT(limit.failed(5002, 1, now), 490s);
+    now += 300ms;
+    EXPECT_EQ(limit.failed(5003, 2, now + 100ms), 200ms) << "its debt was paid before";
+}
+
+// Whatever the groups, the retries of a minute are as many as the bucket gives.
+TEST(retry_limit, all_groups_together_keep_to_the_rate) {
+    for (const std::size_t groups : {1U, 2U, 7U, 200U, 1000U}) {
+        retry_policy policy;
+        policy.passing_ceiling = 4s;
+        retry_limit limit(policy);
+        const moment start{1h};
+        std::multimap<moment, slot> due;
+        for (slot s = 0; s < 3000; ++s) due.emplace(start + limit.failed(s, s % groups, start, true), s);
+        int retries = 0;
+        for (; due.begin()->first < start + 60s; ++retries) {
+            const auto [at, s] = *due.begin();
+            due.erase(due.begin());
+            due.emplace(at + limit.failed(s, s % groups, at, true), s);
+        }
+        EXPECT_LE(retries, 100 + 60 * 10 + 10) << groups << " groups";
+        EXPECT_GE(retries, 60 * 10 * 3 / 4) << groups << " groups";
+    }
 }
 
 struct counting_holder final : key_holder {
     std::map<std::uint32_t, int> held;
     void retain(key k) override { ++held[k.name]; }
     void release(key k) override { --held[k.name]; }
+    [[nodiscard]] std::size_t group(key k) const override { return k.name % 10; }
 };
 
 TEST(key_table, keeps_names_while_it_knows_them) {

@@ -4,9 +4,11 @@
 #include <array>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "app/config/config.hpp"
 #include "app/config/flags.hpp"
@@ -26,6 +28,7 @@
 #include "reconcile/write_gate.hpp"
 #include "runtime/plugin_set.hpp"
 #include "serve/exposition.hpp"
+#include "watch/cluster.hpp"
 #include "watch/informer.hpp"
 
 namespace cotrain::app {
@@ -87,6 +90,9 @@ class operator_process {
         explicit text_holder(watch::text_table& t) : texts(t) {}
         void retain(reconcile::key k) override { texts.retain(k.name); }
         void release(reconcile::key k) override { texts.release(k.name); }
+        [[nodiscard]] std::size_t group(reconcile::key k) const override {
+            return std::hash<std::string_view>{}(watch::split_key(texts.view(k.name)).ns);
+        }
         watch::text_table& texts;
     };
     struct relay final : watch::listener {
