@@ -24,7 +24,7 @@ func fatJobs(s *stage) (string, error) {
 			}
 			return nil
 		}
-		if _, err := s.tenant.create(jobsIn(s.ns), trainJob(fmt.Sprintf("fat-%d", next), "torch", args)); err != nil {
+		if _, err := s.tenant.Create(jobsIn(s.ns), trainJob(fmt.Sprintf("fat-%d", next), "torch", args)); err != nil {
 			return err
 		}
 		made.Add(1)
@@ -70,7 +70,7 @@ func fatStatuses(s *stage) (string, error) {
 			jobsIn(s.ns) + "/" + name:    `"conditions":[` + conditions(next, 6, 32_000) + `]`,
 		} {
 			text := `{"status":{` + status + `}}`
-			if err := insist(20*time.Second, func() error { return s.admin.patch(path+"/status", text) }); err != nil {
+			if err := insist(20*time.Second, func() error { return s.admin.Patch(path+"/status", text) }); err != nil {
 				refused.Store(err)
 				continue
 			}
@@ -120,12 +120,12 @@ func fatRuntimes(namespaces int) func(*stage) (string, error) {
 				return nil
 			}
 			ns, name := spaces[int(next)%len(spaces)], fmt.Sprintf("fat-%d", next)
-			if _, err := s.admin.create(trainer+"/namespaces/"+ns+"/trainingruntimes", fmt.Sprintf(
+			if _, err := s.admin.Create(trainer+"/namespaces/"+ns+"/trainingruntimes", fmt.Sprintf(
 				`{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainingRuntime","metadata":{"name":%q},"spec":%s}`, name, spec)); err != nil {
 				return err
 			}
 			made.Add(1)
-			switch _, err := s.admin.create(jobsIn(ns), trainJob(name, name, `"suspend":true`)); codeOf(err) {
+			switch _, err := s.admin.Create(jobsIn(ns), trainJob(name, name, `"suspend":true`)); codeOf(err) {
 			case 0:
 				jobs.Add(1)
 			default:

@@ -42,7 +42,7 @@ func findingsOfTenant(s *stage) (string, error) {
 	job := trainJob("findings", "torch", overrides)
 	var last error
 	times := crowd(s, 2, func(int) error {
-		_, last = s.tenant.create(jobsIn(s.ns), job)
+		_, last = s.tenant.Create(jobsIn(s.ns), job)
 		return nil
 	})
 	sent := fmt.Sprintf("%d × %d bytes through the API server", times, len(job))
@@ -130,7 +130,7 @@ func (s *stage) dribble(number, promised int) {
 // oracle asks as a stranger what is in other namespaces and in the cluster.
 func oracle(s *stage) (string, error) {
 	class := `{"metadata":{"name":"attack-known"},"value":1}`
-	if _, err := s.admin.create("/apis/scheduling.k8s.io/v1/priorityclasses", class); err != nil && codeOf(err) != 409 {
+	if _, err := s.admin.Create("/apis/scheduling.k8s.io/v1/priorityclasses", class); err != nil && codeOf(err) != 409 {
 		return "", err
 	}
 	volcano := strings.Replace(torchSpec, `"template":{"spec":{"replicatedJobs"`,

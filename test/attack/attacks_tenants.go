@@ -29,10 +29,10 @@ func aliasBomb(ns string) string {
 
 // suspended makes a TrainJob that waits, with its snapshot.
 func suspended(s *stage, name string) error {
-	if _, err := s.tenant.create(jobsIn(s.ns), trainJob(name, "torch", `"suspend":true`)); err != nil {
+	if _, err := s.tenant.Create(jobsIn(s.ns), trainJob(name, "torch", `"suspend":true`)); err != nil {
 		return err
 	}
-	if !until(10*time.Second, func() bool { _, err := s.admin.get(jobSetsIn(s.ns) + "/" + name); return err == nil }) {
+	if !until(10*time.Second, func() bool { _, err := s.admin.Get(jobSetsIn(s.ns) + "/" + name); return err == nil }) {
 		return fmt.Errorf("no JobSet for %s", name)
 	}
 	return nil
@@ -41,15 +41,15 @@ func suspended(s *stage, name string) error {
 // forge puts another text into a job's snapshot, by whatever way is left; says which.
 func forge(s *stage, name, text string) (string, error) {
 	path := configMapsIn(s.ns) + "/" + name + "-runtime-snapshot"
-	found, err := s.tenant.get(path)
+	found, err := s.tenant.Get(path)
 	if err != nil {
 		return "", err
 	}
 	data := object{"runtime": text}
-	if s.tenant.patch(path, string(encode(object{"data": data}))) == nil {
+	if s.tenant.Patch(path, string(encode(object{"data": data}))) == nil {
 		return "edited", nil
 	}
-	if err := s.tenant.remove(path); err != nil {
+	if err := s.tenant.Remove(path); err != nil {
 		return "", err
 	}
 	meta := object{"name": name + "-runtime-snapshot", "ownerReferences": at(found, "metadata", "ownerReferences"),
@@ -58,7 +58,7 @@ func forge(s *stage, name, text string) (string, error) {
 	if at(found, "immutable") == true {
 		again["immutable"] = true
 	}
-	_, err = s.tenant.create(configMapsIn(s.ns), again)
+	_, err = s.tenant.Create(configMapsIn(s.ns), again)
 	if codeOf(err) == 409 { // the operator was quicker
 		err = nil
 	}
@@ -67,13 +67,13 @@ func forge(s *stage, name, text string) (string, error) {
 
 // resumed lets the job plan again with whatever is in the snapshot.
 func resumed(s *stage, name string) {
-	_ = s.tenant.patch(jobsIn(s.ns)+"/"+name, `{"spec":{"suspend":false}}`)
+	_ = s.tenant.Patch(jobsIn(s.ns)+"/"+name, `{"spec":{"suspend":false}}`)
 }
 
 // runsForged looks for what only the forged snapshot says.
 func runsForged(s *stage, marks ...string) error {
 	for _, list := range []string{jobSetsIn(s.ns), configMapsIn(s.ns), podGroupsIn(s.ns)} {
-		all, err := s.admin.items(list)
+		all, err := s.admin.Items(list)
 		if err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func snapshotEdited(s *stage) (string, error) {
 			return "", err
 		}
 		if name == "edited-two" { // the way that is left when ConfigMaps are immutable
-			if err := s.tenant.patch(configMapsIn(s.ns)+"/"+name+"-runtime-snapshot", `{"immutable":null}`); err != nil {
+			if err := s.tenant.Patch(configMapsIn(s.ns)+"/"+name+"-runtime-snapshot", `{"immutable":null}`); err != nil {
 				ways = append(ways, "immutable")
 			}
 		}
@@ -169,7 +169,7 @@ func snapshotEdited(s *stage) (string, error) {
 
 // makeRuntime makes one whose validation its author has switched off.
 func makeRuntime(s *stage, name, spec string) error {
-	_, err := s.owner.create(trainer+"/namespaces/"+s.ns+"/trainingruntimes",
+	_, err := s.owner.Create(trainer+"/namespaces/"+s.ns+"/trainingruntimes",
 		fmt.Sprintf(`{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainingRuntime","metadata":{"name":%q,
 "labels":{"trainer.kubeflow.org/webhook-validation":"disabled"}},"spec":%s}`, name, spec))
 	return err
@@ -205,7 +205,7 @@ func overflow(s *stage) (string, error) {
 	for name := range runtimes {
 		for i, nodes := range []int{1, big, big - 1, 1 << 30} {
 			job := trainJob(fmt.Sprintf("%s-%d", name, i), name, fmt.Sprintf(`"trainer":{"numNodes":%d}`, nodes))
-			if _, err := s.tenant.create(jobsIn(s.ns), job); err == nil {
+			if _, err := s.tenant.Create(jobsIn(s.ns), job); err == nil {
 				accepted++
 			} else if codeOf(err) == 0 || codeOf(err) == 500 {
 				return "", err
@@ -214,7 +214,7 @@ func overflow(s *stage) (string, error) {
 	}
 	time.Sleep(attackTime)
 	sent := fmt.Sprintf("%d jobs near 2⁶⁴ pods, %d accepted", 4*len(runtimes), accepted)
-	groups, err := s.admin.items(podGroupsIn(s.ns))
+	groups, err := s.admin.Items(podGroupsIn(s.ns))
 	for _, each := range groups {
 		if members, _ := at(each, "spec", "minMember").(float64); members < 100 && strings.HasPrefix(nameOf(each), "wraps") {
 			return sent, fmt.Errorf("PodGroup %s has minMember %.0f", nameOf(each), members)
@@ -244,8 +244,8 @@ func contained(s *stage) (string, error) {
 		}
 		made++
 		time.Sleep(100 * time.Millisecond)
-		_, _ = s.tenant.create(jobsIn(s.ns), trainJob(name, name, ""))
-		_, _ = s.tenant.create(jobsIn(s.ns), trainJob(name+"-more", name, `"trainer":{"numNodes":3,"numProcPerNode":4}`))
+		_, _ = s.tenant.Create(jobsIn(s.ns), trainJob(name, name, ""))
+		_, _ = s.tenant.Create(jobsIn(s.ns), trainJob(name+"-more", name, `"trainer":{"numNodes":3,"numProcPerNode":4}`))
 	}
 	time.Sleep(attackTime / 2)
 	return fmt.Sprintf("%d runtimes that lack something, 2 jobs on each", made), nil
@@ -270,7 +270,7 @@ func injection(s *stage) (string, error) {
 				continue
 			}
 			time.Sleep(50 * time.Millisecond)
-			if _, err := s.tenant.create(jobsIn(s.ns), trainJob(name, name, `"trainer":{"numNodes":2}`)); err == nil {
+			if _, err := s.tenant.Create(jobsIn(s.ns), trainJob(name, name, `"trainer":{"numNodes":2}`)); err == nil {
 				made++
 			}
 		}
@@ -287,7 +287,7 @@ func injection(s *stage) (string, error) {
 	resumed(s, "inject-snapshot")
 	time.Sleep(attackTime / 2)
 	sent := fmt.Sprintf("%d jobs whose subdomain is JSON, a snapshot %s", made, way)
-	maps, err := s.admin.items(configMapsIn(s.ns))
+	maps, err := s.admin.Items(configMapsIn(s.ns))
 	for _, each := range maps {
 		data, _ := at(each, "data").(object)
 		for key, value := range data {
@@ -307,7 +307,7 @@ func foreign(s *stage) (string, error) {
 	const jobs = 8
 	mine := map[string]string{}
 	keep := func(list, name, what string) error {
-		made, err := s.tenant.create(list, what)
+		made, err := s.tenant.Create(list, what)
 		if err == nil {
 			mine[list+"/"+name] = text(made, "metadata", "resourceVersion")
 		}
@@ -321,10 +321,10 @@ func foreign(s *stage) (string, error) {
 			if i == jobs/2 {
 				time.Sleep(300 * time.Millisecond)
 			}
-			if _, err := s.admin.create(jobSetsIn(s.ns), `{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",`+meta(name)+
+			if _, err := s.admin.Create(jobSetsIn(s.ns), `{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet",`+meta(name)+
 				`,"spec":{"suspend":true,"replicatedJobs":[]}}`); err != nil {
 				return "", err
-			} else if found, err := s.admin.get(jobSetsIn(s.ns) + "/" + name); err == nil {
+			} else if found, err := s.admin.Get(jobSetsIn(s.ns) + "/" + name); err == nil {
 				mine[jobSetsIn(s.ns)+"/"+name] = text(found, "metadata", "resourceVersion")
 			}
 			for _, suffix := range []string{"-runtime-snapshot", "-mpi-hostfile"} {
@@ -335,7 +335,7 @@ func foreign(s *stage) (string, error) {
 			if err := keep(secretsIn(s.ns), name+"-mpi-ssh-auth", `{`+meta(name+"-mpi-ssh-auth")+`,"stringData":{"mine":"yes"}}`); err != nil {
 				return "", err
 			}
-			if _, err := s.tenant.create(jobsIn(s.ns), trainJob(name, kind, "")); err != nil {
+			if _, err := s.tenant.Create(jobsIn(s.ns), trainJob(name, kind, "")); err != nil {
 				return "", err
 			}
 		}
@@ -344,7 +344,7 @@ func foreign(s *stage) (string, error) {
 	sent := fmt.Sprintf("%d objects of others with the names of children", len(mine))
 	var changed []string
 	for path, version := range mine {
-		found, err := s.admin.get(path)
+		found, err := s.admin.Get(path)
 		if err != nil || text(found, "metadata", "resourceVersion") != version {
 			changed = append(changed, path[strings.LastIndex(path, "/")+1:])
 		}
@@ -359,11 +359,11 @@ func foreign(s *stage) (string, error) {
 // progressFlood is a Pod's that has nothing better to do.
 func progressFlood(s *stage) (string, error) {
 	for _, name := range []string{"loud", "quiet"} {
-		if _, err := s.tenant.create(jobsIn(s.ns), trainJob(name, "torch", "")); err != nil {
+		if _, err := s.tenant.Create(jobsIn(s.ns), trainJob(name, "torch", "")); err != nil {
 			return "", err
 		}
 	}
-	if _, err := s.tenant.create(core+"/namespaces/"+s.ns+"/serviceaccounts", `{"metadata":{"name":"pod"}}`); err != nil {
+	if _, err := s.tenant.Create(core+"/namespaces/"+s.ns+"/serviceaccounts", `{"metadata":{"name":"pod"}}`); err != nil {
 		return "", err
 	}
 	log := newAudit()
@@ -438,26 +438,26 @@ func progressFlood(s *stage) (string, error) {
 // Pods there are, and that they are, is said for it.
 func reportToken(s *stage, job string) (string, error) {
 	set := jobSetsIn(s.ns) + "/" + job
-	if !until(10*time.Second, func() bool { _, err := s.admin.get(set); return err == nil }) {
+	if !until(10*time.Second, func() bool { _, err := s.admin.Get(set); return err == nil }) {
 		return "", fmt.Errorf("no JobSet for %s", job)
 	}
-	if err := s.admin.patch(set+"/status", `{"status":{"replicatedJobsStatus":[{"name":"node","active":1,"failed":0,"ready":1,"succeeded":0,"suspended":0}]}}`); err != nil {
+	if err := s.admin.Patch(set+"/status", `{"status":{"replicatedJobsStatus":[{"name":"node","active":1,"failed":0,"ready":1,"succeeded":0,"suspended":0}]}}`); err != nil {
 		return "", err
 	}
 	known := func() bool {
-		found, err := s.admin.get(jobsIn(s.ns) + "/" + job)
+		found, err := s.admin.Get(jobsIn(s.ns) + "/" + job)
 		return err == nil && text(found, "status", "jobsStatus", 0, "name") == "node"
 	}
 	if !until(10*time.Second, known) {
 		return "", fmt.Errorf("%s: the operator does not see its JobSet's status", job)
 	}
 	pod := job + "-node-0-0-abcde"
-	if _, err := s.admin.create(core+"/namespaces/"+s.ns+"/pods", object{"metadata": object{"name": pod}, "spec": object{
+	if _, err := s.admin.Create(core+"/namespaces/"+s.ns+"/pods", object{"metadata": object{"name": pod}, "spec": object{
 		"serviceAccountName": "pod", "containers": []object{{"name": "node", "image": "registry.test/torch:1"}}}}); err != nil {
 		return "", err
 	}
 	audience := "trainer.kubeflow.org/v1alpha1/namespaces/" + s.ns + "/trainjobs/" + job + "/status"
-	made, err := s.admin.create(core+"/namespaces/"+s.ns+"/serviceaccounts/pod/token",
+	made, err := s.admin.Create(core+"/namespaces/"+s.ns+"/serviceaccounts/pod/token",
 		object{"spec": object{"audiences": []string{audience}, "expirationSeconds": 600,
 			"boundObjectRef": object{"apiVersion": "v1", "kind": "Pod", "name": pod}}})
 	if err != nil {

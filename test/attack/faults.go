@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"cotrain.dev/apiclient"
 )
 
 const (
@@ -108,11 +110,11 @@ func killed(p *play) error {
 
 // server sends two commands to the control plane's launcher, and lets some time pass between.
 func (p *play) server(breaks, mends string, lasts time.Duration) error {
-	if _, err := controlSocket(breaks); err != nil {
+	if _, err := apiclient.Control(breaks); err != nil {
 		return err
 	}
 	time.Sleep(lasts)
-	if _, err := controlSocket(mends); err != nil {
+	if _, err := apiclient.Control(mends); err != nil {
 		return err
 	}
 	p.churn()
@@ -146,7 +148,7 @@ func compaction(p *play) error {
 		_, err = ask("/v3/kv/compaction", `{"revision":"`+text(now, "header", "revision")+`","physical":true}`)
 	}
 	if err == nil {
-		_, err = controlSocket("restart apiserver")
+		_, err = apiclient.Control("restart apiserver")
 	}
 	p.actors[0].way.heal()
 	return err
@@ -163,17 +165,17 @@ func scratch() string {
 
 // without takes the object away while something happens, and puts it back.
 func (p *play) without(path string, meanwhile func() error) error {
-	found, err := p.admin.get(path)
+	found, err := p.admin.Get(path)
 	if err != nil {
 		return err
 	}
-	if err := p.admin.remove(path); err != nil {
+	if err := p.admin.Remove(path); err != nil {
 		return err
 	}
 	failure := meanwhile()
 	delete(found["metadata"].(object), "resourceVersion")
 	delete(found["metadata"].(object), "uid")
-	_, err = p.admin.create(path[:strings.LastIndex(path, "/")], found)
+	_, err = p.admin.Create(path[:strings.LastIndex(path, "/")], found)
 	if err != nil {
 		return err
 	}
@@ -191,7 +193,7 @@ func rightsTaken(p *play) error {
 
 // foreignWhileBlind: the operator may not watch JobSets; one of somebody else has the name of a job's.
 func foreignWhileBlind(p *play) error {
-	found, err := p.admin.get(role)
+	found, err := p.admin.Get(role)
 	if err != nil {
 		return err
 	}
@@ -201,7 +203,7 @@ func foreignWhileBlind(p *play) error {
 			rule.(object)["verbs"] = []string{"create", "delete", "get", "patch"}
 		}
 	}
-	if err := p.admin.replace(role, found); err != nil {
+	if err := p.admin.Replace(role, found); err != nil {
 		return err
 	}
 	time.Sleep(200 * time.Millisecond)
@@ -211,13 +213,13 @@ func foreignWhileBlind(p *play) error {
 	for range 3 {
 		p.number++
 		name := fmt.Sprintf("foreign-%d", p.number)
-		made, err := p.admin.create(jobSetsIn(faultNamespace), `{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"`+
+		made, err := p.admin.Create(jobSetsIn(faultNamespace), `{"apiVersion":"jobset.x-k8s.io/v1alpha2","kind":"JobSet","metadata":{"name":"`+
 			name+`"},"spec":{"suspend":true,"replicatedJobs":[]}}`)
 		if err != nil {
 			return err
 		}
 		versions[name] = text(made, "metadata", "resourceVersion")
-		if _, err := p.admin.create(jobsIn(faultNamespace), trainJob(name, "torch", "")); err != nil {
+		if _, err := p.admin.Create(jobsIn(faultNamespace), trainJob(name, "torch", "")); err != nil {
 			return err
 		}
 	}
@@ -225,19 +227,19 @@ func foreignWhileBlind(p *play) error {
 	var again object
 	_ = json.Unmarshal(before, &again)
 	delete(again["metadata"].(object), "resourceVersion")
-	if err := p.admin.replace(role, again); err != nil {
+	if err := p.admin.Replace(role, again); err != nil {
 		return err
 	}
 	p.churn()
 	time.Sleep(2 * time.Second)
 	failure := error(nil)
 	for name, version := range versions {
-		set, err := p.admin.get(jobSetsIn(faultNamespace) + "/" + name)
+		set, err := p.admin.Get(jobSetsIn(faultNamespace) + "/" + name)
 		if err != nil || text(set, "metadata", "resourceVersion") != version {
 			failure = fmt.Errorf("JobSet %s, which is somebody else's, was changed", name)
 		}
-		_ = p.admin.remove(jobsIn(faultNamespace) + "/" + name)
-		_ = p.admin.remove(jobSetsIn(faultNamespace) + "/" + name)
+		_ = p.admin.Remove(jobsIn(faultNamespace) + "/" + name)
+		_ = p.admin.Remove(jobSetsIn(faultNamespace) + "/" + name)
 	}
 	return failure
 }
@@ -258,7 +260,7 @@ func deletedWhileAway(p *play) error {
 	}
 	until(20*time.Second, func() bool { // the collector takes their JobSets
 		for _, name := range names {
-			if _, err := p.admin.get(jobSetsIn(faultNamespace) + "/" + name); codeOf(err) != 404 {
+			if _, err := p.admin.Get(jobSetsIn(faultNamespace) + "/" + name); codeOf(err) != 404 {
 				return false
 			}
 		}
@@ -280,7 +282,7 @@ const fightMax = 10 // requests a second
 // certificateFight: somebody else wants another authority in the webhooks, and is quick.
 func certificateFight(p *play) error {
 	log, begun := newAudit(), time.Now()
-	found, err := p.admin.get(validating)
+	found, err := p.admin.Get(validating)
 	if err != nil {
 		return err
 	}
@@ -290,7 +292,7 @@ func certificateFight(p *play) error {
 		return err
 	}
 	for time.Since(begun) < 6*time.Second {
-		now, err := p.admin.get(validating)
+		now, err := p.admin.Get(validating)
 		if err != nil {
 			return err
 		}
@@ -299,7 +301,7 @@ func certificateFight(p *play) error {
 			for _, hook := range hooks {
 				at(hook, "clientConfig").(object)["caBundle"] = theirs
 			}
-			_ = p.admin.replace(validating, now)
+			_ = p.admin.Replace(validating, now)
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -374,7 +376,7 @@ func (p *play) revive() error {
 
 func leaseDeleted(p *play) error {
 	for range 3 {
-		if err := p.admin.remove(lease); err != nil && codeOf(err) != 404 {
+		if err := p.admin.Remove(lease); err != nil && codeOf(err) != 404 {
 			return err
 		}
 		p.churn()
@@ -411,7 +413,7 @@ func randomFaults(p *play) error {
 		{"stop", func(a *actor) { a.signal(syscall.SIGSTOP) }},
 		{"cont", func(a *actor) { a.signal(syscall.SIGCONT) }},
 		{"kill", func(a *actor) { a.kill() }},
-		{"lease", func(*actor) { _ = p.admin.remove(lease) }},
+		{"lease", func(*actor) { _ = p.admin.Remove(lease) }},
 	}
 	var done []string
 	for begun := time.Now(); time.Since(begun) < 25*time.Second; {

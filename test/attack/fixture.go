@@ -63,7 +63,7 @@ func deployedFlags(top string) ([]string, error) {
 // aimWebhooks leads the API server to a port of this machine instead of the Service.
 func aimWebhooks(a *api, port int) error {
 	for _, path := range []string{mutating, validating} {
-		found, err := a.get(path)
+		found, err := a.Get(path)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func aimWebhooks(a *api, port int) error {
 			delete(config, "service")
 			config["url"] = fmt.Sprintf("https://127.0.0.1:%d%s", port, way)
 		}
-		if err := a.replace(path, found); err != nil {
+		if err := a.Replace(path, found); err != nil {
 			return err
 		}
 	}
@@ -87,7 +87,7 @@ func aimWebhooks(a *api, port int) error {
 
 // space makes a namespace with a tenant who may edit in it, and one who may also make runtimes, both called after it.
 func space(a *api, ns string) error {
-	if _, err := a.create(core+"/namespaces", object{"metadata": object{"name": ns}}); err != nil && codeOf(err) != 409 {
+	if _, err := a.Create(core+"/namespaces", object{"metadata": object{"name": ns}}); err != nil && codeOf(err) != 409 {
 		return err
 	}
 	// Without the controller manager nobody fills in the aggregated roles: their parts are bound instead.
@@ -102,7 +102,7 @@ func space(a *api, ns string) error {
 				"roleRef":  object{"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": role},
 				"subjects": []object{{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}},
 			}
-			if _, err := a.create(rbac+"/namespaces/"+ns+"/rolebindings", binding); err != nil && codeOf(err) != 409 {
+			if _, err := a.Create(rbac+"/namespaces/"+ns+"/rolebindings", binding); err != nil && codeOf(err) != 409 {
 				return err
 			}
 		}
@@ -114,7 +114,7 @@ func makeRuntimes(a *api, ns string) error {
 	for name, spec := range map[string]string{"torch": torchSpec, "mpi": mpiSpec} {
 		what := fmt.Sprintf(`{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainingRuntime",
 "metadata":{"name":%q,"labels":{"trainer.kubeflow.org/webhook-validation":"disabled"}},"spec":%s}`, name, spec)
-		if _, err := a.create(trainer+"/namespaces/"+ns+"/trainingruntimes", what); err != nil && codeOf(err) != 409 {
+		if _, err := a.Create(trainer+"/namespaces/"+ns+"/trainingruntimes", what); err != nil && codeOf(err) != 409 {
 			return err
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"cotrain.dev/apiclient"
 )
 
 // scenario is one attack. `run` says what it sent, and what it found wrong besides what the watcher sees.
@@ -71,7 +73,7 @@ func main() {
 	pattern, err := regexp.Compile(*only)
 	if err == nil {
 		g := &group{dir: os.Getenv("COTRAIN_TEST_DIR"), top: *top, binary: *binary, seed: *seed}
-		if g.admin, err = newAPI(); err == nil {
+		if g.admin, err = apiclient.New(); err == nil {
 			if err = install(*top); err == nil {
 				if *which == "faults" {
 					err = g.runFaults(pattern)
@@ -116,7 +118,7 @@ func (g *group) runAttacks(pattern *regexp.Regexp) error {
 	defer cage.remove()
 	fmt.Printf("the operator runs in %s\n", cage)
 	var err error
-	if g.on, err = newOperator(g.dir, "operator", g.binary, g.admin.base, service, "", cage); err != nil {
+	if g.on, err = newOperator(g.dir, "operator", g.binary, g.admin.Base, service, "", cage); err != nil {
 		return err
 	}
 	if g.on.flags, err = deployedFlags(g.top); err != nil {
@@ -176,7 +178,7 @@ func (g *group) settle(within time.Duration) error {
 			last = fmt.Errorf("the Lease was renewed at %s", renewed)
 			return false
 		}
-		_, last = g.admin.create(jobsIn(legitimate)+"?dryRun=All", trainJob("dry", "torch", ""))
+		_, last = g.admin.Create(jobsIn(legitimate)+"?dryRun=All", trainJob("dry", "torch", ""))
 		return last == nil
 	})
 	if !g.on.running() {
@@ -197,7 +199,7 @@ func (g *group) play(s scenario) error {
 	holder, _ := leads(g.admin)
 	pid := g.on.pid()
 	g.on.forgetPeak()
-	at := &stage{admin: g.admin, tenant: g.admin.as("edit-" + ns), owner: g.admin.as("own-" + ns), ns: ns,
+	at := &stage{admin: g.admin, tenant: g.admin.As("edit-" + ns), owner: g.admin.As("own-" + ns), ns: ns,
 		on: g.on, watch: g.watch, until: time.Now().Add(attackTime), group: g}
 	from := time.Now()
 	at.counts = from
@@ -265,12 +267,12 @@ func (g *group) recover(ns string, fresh bool) error {
 	}
 	for _, list := range []string{jobsIn(ns), jobSetsIn(ns), podGroupsIn(ns), configMapsIn(ns), secretsIn(ns),
 		trainer + "/namespaces/" + ns + "/trainingruntimes"} {
-		_ = g.admin.remove(list)
+		_ = g.admin.Remove(list)
 	}
 	if !fresh {
 		return nil
 	}
-	_ = g.admin.remove(lease) // whoever held it is gone
+	_ = g.admin.Remove(lease) // whoever held it is gone
 	keep := g.on.log + "." + strings.TrimPrefix(ns, "a-")
 	_ = os.Rename(g.on.log, keep)
 	if base := os.Getenv("COTRAIN_ATTACK_LOGS"); base != "" {

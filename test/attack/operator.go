@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"cotrain.dev/apiclient"
 )
 
 const service = "kubeflow-trainer-controller-manager"
@@ -80,7 +82,7 @@ current-context: c
 
 // newOperator prepares one that talks to the server as that service account.
 func newOperator(dir, name, binary, server, account, election string, in *cage) (*operator, error) {
-	token, err := controlSocket("token " + operatorNamespace + " " + account + " 7200")
+	token, err := apiclient.Control("token " + operatorNamespace + " " + account + " 7200")
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +216,7 @@ func (o *operator) healthy(path string, within time.Duration) error {
 
 // leads tells who holds the Lease, and when it was renewed.
 func leads(a *api) (holder string, renewed time.Time) {
-	found, err := a.get(lease)
+	found, err := a.Get(lease)
 	if err != nil {
 		return "", time.Time{}
 	}

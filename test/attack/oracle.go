@@ -23,15 +23,15 @@ func insist(within time.Duration, what func() error) error {
 // wrong is the first thing that is not as it must be in the namespace; empty when all is right. What is left of a
 // TrainJob that is gone is the garbage collector's, which has its own time: it counts where `collected` is set.
 func wrong(a *api, ns string, collected bool) string {
-	jobs, err := a.items(jobsIn(ns))
+	jobs, err := a.Items(jobsIn(ns))
 	if err != nil {
 		return err.Error()
 	}
-	sets, err := a.items(jobSetsIn(ns))
+	sets, err := a.Items(jobSetsIn(ns))
 	if err != nil {
 		return err.Error()
 	}
-	maps, err := a.items(configMapsIn(ns))
+	maps, err := a.Items(configMapsIn(ns))
 	if err != nil {
 		return err.Error()
 	}
@@ -108,7 +108,7 @@ func watchTerminal(a *api, ns string) *terminal {
 	go func() {
 		ended := map[string]bool{}
 		for ctx.Err() == nil {
-			jobs, err := a.items(jobsIn(ns))
+			jobs, err := a.Items(jobsIn(ns))
 			for _, job := range jobs {
 				status, _ := condition(job, "Complete")
 				if ended[uidOf(job)] && status != "True" && err == nil {

@@ -64,7 +64,7 @@ func (g *group) runFaults(pattern *regexp.Regexp) error {
 // prepare makes the namespace; webhooks are ignored while the operator is away.
 func (p *play) prepare() error {
 	for _, path := range []string{mutating, validating} {
-		found, err := p.admin.get(path)
+		found, err := p.admin.Get(path)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (p *play) prepare() error {
 			hook.(object)["failurePolicy"] = "Ignore"
 			hook.(object)["timeoutSeconds"] = 1
 		}
-		if err := p.admin.replace(path, found); err != nil {
+		if err := p.admin.Replace(path, found); err != nil {
 			return err
 		}
 	}
@@ -84,7 +84,7 @@ func (p *play) prepare() error {
 
 // collects waits until the garbage collector knows the kinds that are new to it, for which it looks every half minute.
 func (p *play) collects() error {
-	job, err := p.admin.create(jobsIn(faultNamespace), trainJob("collected", "torch", ""))
+	job, err := p.admin.Create(jobsIn(faultNamespace), trainJob("collected", "torch", ""))
 	if err != nil {
 		return err
 	}
@@ -92,16 +92,16 @@ func (p *play) collects() error {
 "kind":"JobSet","metadata":%s,"spec":{"suspend":true,"replicatedJobs":[]}}`} {
 		owner := []object{{"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "TrainJob", "name": "collected", "uid": uidOf(job)}}
 		meta := encode(object{"name": "collected", "ownerReferences": owner})
-		if _, err := p.admin.create(list, fmt.Sprintf(text, meta)); err != nil {
+		if _, err := p.admin.Create(list, fmt.Sprintf(text, meta)); err != nil {
 			return err
 		}
 	}
-	if err := p.admin.remove(jobsIn(faultNamespace) + "/collected"); err != nil {
+	if err := p.admin.Remove(jobsIn(faultNamespace) + "/collected"); err != nil {
 		return err
 	}
 	if !until(2*time.Minute, func() bool {
-		_, one := p.admin.get(configMapsIn(faultNamespace) + "/collected")
-		_, two := p.admin.get(jobSetsIn(faultNamespace) + "/collected")
+		_, one := p.admin.Get(configMapsIn(faultNamespace) + "/collected")
+		_, two := p.admin.Get(jobSetsIn(faultNamespace) + "/collected")
 		return codeOf(one) == 404 && codeOf(two) == 404
 	}) {
 		return fmt.Errorf("the garbage collector does not work")
@@ -111,7 +111,7 @@ func (p *play) collects() error {
 
 // cast starts operators, each as an account of its own and over a proxy of its own.
 func (p *play) cast(elections map[string]string) error {
-	_ = p.admin.remove(lease)
+	_ = p.admin.Remove(lease)
 	p.actors = nil
 	var subjects []object
 	for name := range elections {
@@ -119,17 +119,17 @@ func (p *play) cast(elections map[string]string) error {
 		subjects = append(subjects, account)
 	}
 	for _, path := range []string{roleBinding, rbac + "/namespaces/" + operatorNamespace + "/rolebindings/kubeflow-trainer-controller-manager"} {
-		found, err := p.admin.get(path)
+		found, err := p.admin.Get(path)
 		if err != nil {
 			return err
 		}
 		found["subjects"] = subjects
-		if err := p.admin.replace(path, found); err != nil {
+		if err := p.admin.Replace(path, found); err != nil {
 			return err
 		}
 	}
 	for name, election := range elections {
-		way, err := newProxy(p.admin.base)
+		way, err := newProxy(p.admin.Base)
 		if err != nil {
 			return err
 		}
@@ -248,7 +248,7 @@ func (p *play) churn() {
 		p.number++
 		name := fmt.Sprintf("job-%d", p.number)
 		_ = insist(30*time.Second, func() error {
-			_, err := p.admin.create(jobsIn(faultNamespace), trainJob(name, "torch", ""))
+			_, err := p.admin.Create(jobsIn(faultNamespace), trainJob(name, "torch", ""))
 			return err
 		})
 	}
@@ -261,10 +261,10 @@ func (p *play) churn() {
 func (p *play) complete(name string) {
 	now := time.Now().UTC().Format(time.RFC3339)
 	status := `{"status":{"conditions":[{"type":"Completed","status":"True","reason":"AllJobsCompleted","message":"done","lastTransitionTime":"` + now + `"}]}}`
-	_ = insist(30*time.Second, func() error { return p.admin.patch(jobSetsIn(faultNamespace)+"/"+name+"/status", status) })
+	_ = insist(30*time.Second, func() error { return p.admin.Patch(jobSetsIn(faultNamespace)+"/"+name+"/status", status) })
 }
 
 func (p *play) delete(name string) {
 	p.gone[name] = true
-	_ = insist(30*time.Second, func() error { return p.admin.remove(jobsIn(faultNamespace) + "/" + name) })
+	_ = insist(30*time.Second, func() error { return p.admin.Remove(jobsIn(faultNamespace) + "/" + name) })
 }

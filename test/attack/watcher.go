@@ -87,7 +87,7 @@ func (w *watcher) askReview() error {
 	if err := w.reviewDirectly(); err != nil {
 		return fmt.Errorf("directly: %w", err)
 	}
-	_, err := w.admin.create(jobsIn(legitimate)+"?dryRun=All", trainJob("dry", "torch", ""))
+	_, err := w.admin.Create(jobsIn(legitimate)+"?dryRun=All", trainJob("dry", "torch", ""))
 	return err
 }
 
@@ -115,15 +115,15 @@ func (w *watcher) askJob() func() error {
 	return func() error {
 		number++
 		name := fmt.Sprintf("w-%d", number)
-		if _, err := w.admin.create(jobsIn(legitimate), trainJob(name, "torch", "")); err != nil {
+		if _, err := w.admin.Create(jobsIn(legitimate), trainJob(name, "torch", "")); err != nil {
 			return err
 		}
-		if !until(givenUpAfter, func() bool { _, err := w.admin.get(jobSetsIn(legitimate) + "/" + name); return err == nil }) {
+		if !until(givenUpAfter, func() bool { _, err := w.admin.Get(jobSetsIn(legitimate) + "/" + name); return err == nil }) {
 			return fmt.Errorf("no JobSet after %s", givenUpAfter)
 		}
-		_ = w.admin.remove(jobsIn(legitimate) + "/" + name)
-		_ = w.admin.remove(jobSetsIn(legitimate) + "/" + name)
-		_ = w.admin.remove(configMapsIn(legitimate) + "/" + name + "-runtime-snapshot")
+		_ = w.admin.Remove(jobsIn(legitimate) + "/" + name)
+		_ = w.admin.Remove(jobSetsIn(legitimate) + "/" + name)
+		_ = w.admin.Remove(configMapsIn(legitimate) + "/" + name + "-runtime-snapshot")
 		return nil
 	}
 }

@@ -3,18 +3,13 @@ package main
 
 import (
 	"bytes"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net"
-	"net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
-	"time"
+
+	"cotrain.dev/apiclient"
 )
 
 const (
@@ -27,111 +22,19 @@ const (
 	operatorAccount   = "kubeflow-trainer-controller-manager"
 )
 
-type object = map[string]any
+type (
+	api    = apiclient.Client
+	object = apiclient.Object
+)
 
-type api struct {
-	base string
-	http *http.Client
-}
-
-// newAPI is the administrator's client, from what the launcher of the control plane left in the environment.
-func newAPI() (*api, error) {
-	pki := os.Getenv("COTRAIN_TEST_PKI")
-	pair, err := tls.LoadX509KeyPair(filepath.Join(pki, "admin.crt"), filepath.Join(pki, "admin.key"))
-	if err != nil {
-		return nil, fmt.Errorf("%w: run this through test/troubleshooting/run.sh", err)
-	}
-	ca, err := os.ReadFile(filepath.Join(pki, "ca.crt"))
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca)
-	transport := &http.Transport{
-		TLSClientConfig:     &tls.Config{Certificates: []tls.Certificate{pair}, RootCAs: roots},
-		MaxIdleConnsPerHost: 32,
-	}
-	return &api{base: os.Getenv("COTRAIN_TEST_SERVER"), http: &http.Client{Transport: transport, Timeout: 30 * time.Second}}, nil
-}
-
-func (a *api) do(method, path, contentType, body string) (object, error) {
-	request, err := http.NewRequest(method, a.base+path, strings.NewReader(body))
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Content-Type", contentType)
-	answer, err := a.http.Do(request)
-	if err != nil {
-		return nil, err
-	}
-	defer answer.Body.Close()
-	text, err := io.ReadAll(answer.Body)
-	if err != nil {
-		return nil, err
-	}
-	var out object
-	_ = json.Unmarshal(text, &out)
-	if answer.StatusCode >= 300 {
-		return nil, fmt.Errorf("%s %s: %s", method, path, textAt(out, "message"))
-	}
-	return out, nil
-}
-
-func (a *api) get(path string) (object, error) { return a.do("GET", path, "", "") }
-func (a *api) create(path, body string) error {
-	_, err := a.do("POST", path, "application/json", body)
-	return err
-}
-func (a *api) patch(path, body string) error {
-	_, err := a.do("PATCH", path, "application/merge-patch+json", body)
-	return err
-}
-func (a *api) remove(path string) error {
-	_, err := a.do("DELETE", path, "application/json", `{"gracePeriodSeconds":0}`)
-	return err
-}
-
-func (a *api) items(path string) ([]object, error) {
-	list, err := a.get(path)
-	if err != nil {
-		return nil, err
-	}
-	var out []object
-	for _, each := range listAt(list, "items") {
-		out = append(out, each.(object))
-	}
-	return out, nil
-}
-
-// at follows names and indices; nil where there is nothing.
-func at(value any, path ...any) any {
-	for _, step := range path {
-		switch key := step.(type) {
-		case string:
-			inner, _ := value.(object)
-			value = inner[key]
-		case int:
-			inner, _ := value.([]any)
-			if key >= len(inner) {
-				return nil
-			}
-			value = inner[key]
-		}
-	}
-	return value
-}
-
-func textAt(value any, path ...any) string {
-	out, _ := at(value, path...).(string)
-	return out
-}
-
-func listAt(value any, path ...any) []any {
-	out, _ := at(value, path...).([]any)
-	return out
-}
-
-func nameOf(o object) string { return textAt(o, "metadata", "name") }
+var (
+	at      = apiclient.At
+	textAt  = apiclient.Text
+	listAt  = apiclient.List
+	nameOf  = apiclient.NameOf
+	control = apiclient.Control
+	until   = apiclient.Until
+)
 
 // quoted is a JSON string, which is one of YAML, too.
 func quoted(text string) string {
@@ -163,35 +66,4 @@ func must(input string, words ...string) error {
 		return fmt.Errorf("kubectl %s: %s", strings.Join(words, " "), out)
 	}
 	return nil
-}
-
-// control sends a line to the launcher of the control plane.
-func control(command string) (string, error) {
-	connection, err := net.Dial("unix", os.Getenv("COTRAIN_TEST_CONTROL"))
-	if err != nil {
-		return "", err
-	}
-	defer connection.Close()
-	if _, err := fmt.Fprintln(connection, command); err != nil {
-		return "", err
-	}
-	answer := make([]byte, 16<<10)
-	n, err := connection.Read(answer)
-	said := strings.TrimSpace(string(answer[:n]))
-	if !strings.HasPrefix(said, "ok") {
-		return "", fmt.Errorf("control plane: %s: %s %v", command, said, err)
-	}
-	return strings.TrimSpace(strings.TrimPrefix(said, "ok")), nil
-}
-
-// until asks five times a second.
-func until(within time.Duration, good func() bool) bool {
-	for due := time.Now().Add(within); ; time.Sleep(200 * time.Millisecond) {
-		if good() {
-			return true
-		}
-		if time.Now().After(due) {
-			return false
-		}
-	}
 }

@@ -41,18 +41,19 @@ func startNodes(on *api) (*kubelet, error) {
 
 func (k *kubelet) join(name string) error {
 	body := fmt.Sprintf(`{"metadata":{"name":%q,"labels":{"kubernetes.io/hostname":%[1]q,"kubernetes.io/os":"linux"}}}`, name)
-	if err := k.on.create(coreAPI+"/nodes", body); err != nil {
+	if _, err := k.on.Create(coreAPI+"/nodes", body); err != nil {
 		return err
 	}
 	now := time.Now().UTC().Format(time.RFC3339)
 	const room = `{"cpu":"16","memory":"64Gi","pods":"110","nvidia.com/gpu":"4"}`
 	status := fmt.Sprintf(`{"status":{"capacity":%s,"allocatable":%[1]s,"conditions":[{"type":"Ready","status":"True",
 "reason":"KubeletReady","lastHeartbeatTime":%q,"lastTransitionTime":%[2]q}]}}`, room, now)
-	if err := k.on.patch(coreAPI+"/nodes/"+name+"/status", status); err != nil {
+	if err := k.on.Patch(coreAPI+"/nodes/"+name+"/status", status); err != nil {
 		return err
 	}
 	lease := fmt.Sprintf(`{"metadata":{"name":%q},"spec":{"holderIdentity":%[1]q,"leaseDurationSeconds":40}}`, name)
-	return k.on.create(leaseAPI+"/namespaces/kube-node-lease/leases", lease)
+	_, err := k.on.Create(leaseAPI+"/namespaces/kube-node-lease/leases", lease)
+	return err
 }
 
 func (k *kubelet) isDead(node string) bool {
@@ -72,7 +73,7 @@ func (k *kubelet) renew() {
 	for ; ; time.Sleep(renewPeriod) {
 		for number := 1; number <= fakeNodes; number++ {
 			if name := nodeNamed(number); !k.isDead(name) {
-				_ = k.on.patch(leaseAPI+"/namespaces/kube-node-lease/leases/"+name,
+				_ = k.on.Patch(leaseAPI+"/namespaces/kube-node-lease/leases/"+name,
 					fmt.Sprintf(`{"spec":{"renewTime":%q}}`, time.Now().UTC().Format("2006-01-02T15:04:05.000000Z")))
 			}
 		}
@@ -82,13 +83,13 @@ func (k *kubelet) renew() {
 // sweep ends Pods that are deleted: their containers need no time.
 func (k *kubelet) sweep() {
 	for ; ; time.Sleep(sweepPeriod) {
-		pods, err := k.on.items(coreAPI + "/pods")
+		pods, err := k.on.Items(coreAPI + "/pods")
 		if err != nil {
 			continue
 		}
 		for _, pod := range pods {
 			if textAt(pod, "metadata", "deletionTimestamp") != "" && !k.isDead(textAt(pod, "spec", "nodeName")) {
-				_ = k.on.remove(coreAPI + "/namespaces/" + textAt(pod, "metadata", "namespace") + "/pods/" + nameOf(pod))
+				_ = k.on.Remove(coreAPI + "/namespaces/" + textAt(pod, "metadata", "namespace") + "/pods/" + nameOf(pod))
 			}
 		}
 	}

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"cotrain.dev/apiclient"
 )
 
 // player has what all mishaps share.
@@ -62,7 +64,7 @@ func run(only, binary, top string, check bool, patience time.Duration) error {
 		return err
 	}
 	p := &player{top: top, patience: patience, seen: map[string]*record{}, began: time.Now()}
-	if p.on, err = newAPI(); err != nil {
+	if p.on, err = apiclient.New(); err != nil {
 		return err
 	}
 	if p.nodes, err = startNodes(p.on); err != nil {

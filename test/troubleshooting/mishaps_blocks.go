@@ -212,8 +212,8 @@ func editSnapshot(s *stage) error {
 	var found object
 	if err := s.player.until(podsWithin, "the snapshot", func() bool {
 		var err error
-		found, err = s.on.get(path + "/train-runtime-snapshot")
-		job, _ := s.on.get(trainerAPI + "/namespaces/" + s.ns + "/trainjobs/train")
+		found, err = s.on.Get(path + "/train-runtime-snapshot")
+		job, _ := s.on.Get(trainerAPI + "/namespaces/" + s.ns + "/trainjobs/train")
 		return err == nil && (s.operator == nil || textAt(job, "status", "runtimeSnapshotHash") != "")
 	}); err != nil {
 		return err
@@ -221,12 +221,12 @@ func editSnapshot(s *stage) error {
 	changed := fmt.Sprintf(`{"metadata":{"name":"train-runtime-snapshot","labels":%s,"ownerReferences":%s},"immutable":true,"data":%s}`,
 		encode(at(found, "metadata", "labels")), encode(at(found, "metadata", "ownerReferences")),
 		strings.ReplaceAll(encode(at(found, "data")), "python", "python2"))
-	if err := s.on.remove(path + "/train-runtime-snapshot"); err != nil {
+	if err := s.on.Remove(path + "/train-runtime-snapshot"); err != nil {
 		return err
 	}
-	if err := s.on.create(path, changed); err != nil {
+	if _, err := s.on.Create(path, changed); err != nil {
 		return err
 	}
-	_ = s.on.remove(jobsetAPI + "/namespaces/" + s.ns + "/jobsets/train")
-	return s.on.patch(trainerAPI+"/namespaces/"+s.ns+"/trainjobs/train", `{"spec":{"suspend":false}}`)
+	_ = s.on.Remove(jobsetAPI + "/namespaces/" + s.ns + "/jobsets/train")
+	return s.on.Patch(trainerAPI+"/namespaces/"+s.ns+"/trainjobs/train", `{"spec":{"suspend":false}}`)
 }

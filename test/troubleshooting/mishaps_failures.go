@@ -158,7 +158,7 @@ func (s *stage) runNext(count, attempt int) ([]object, error) {
 // seenReady waits until JobSet counts the Pods as ready: what then fails has run.
 func (s *stage) seenReady(count int) error {
 	return s.player.until(podsWithin, s.ns+": JobSet counts them", func() bool {
-		set, err := s.on.get(jobsetAPI + "/namespaces/" + s.ns + "/jobsets/train")
+		set, err := s.on.Get(jobsetAPI + "/namespaces/" + s.ns + "/jobsets/train")
 		ready, _ := at(set, "status", "replicatedJobsStatus", 0, "ready").(float64)
 		return err == nil && ready == 1
 	})
@@ -172,11 +172,11 @@ func loseNode(s *stage) error {
 	}
 	node := textAt(pods[1], "spec", "nodeName")
 	s.nodes.die(node)
-	if err := s.on.remove(coreAPI + "/nodes/" + node); err != nil {
+	if err := s.on.Remove(coreAPI + "/nodes/" + node); err != nil {
 		return err
 	}
 	gone := func() bool {
-		pod, err := s.on.get(coreAPI + "/namespaces/" + s.ns + "/pods/" + nameOf(pods[1]))
+		pod, err := s.on.Get(coreAPI + "/namespaces/" + s.ns + "/pods/" + nameOf(pods[1]))
 		return err != nil || textAt(pod, "status", "phase") == "Failed"
 	}
 	return s.player.until(3*time.Minute, "the Pod of the lost node", gone)

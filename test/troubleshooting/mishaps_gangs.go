@@ -75,7 +75,7 @@ func queued(reason, message string) func(*stage) error {
 			return err
 		}
 		path := trainerAPI + "/namespaces/" + s.ns + "/trainjobs/train"
-		job, err := s.on.get(path)
+		job, err := s.on.Get(path)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ spec: {queueName: team-queue}
 		}
 		status := fmt.Sprintf(`{"status":{"conditions":[{"type":"QuotaReserved","status":"False","reason":%q,"message":%s,"lastTransitionTime":%q}]}}`,
 			reason, quoted(message), now())
-		return s.on.patch("/apis/kueue.x-k8s.io/v1beta1/namespaces/"+s.ns+"/workloads/trainjob-train-8f3a1/status", status)
+		return s.on.Patch("/apis/kueue.x-k8s.io/v1beta1/namespaces/"+s.ns+"/workloads/trainjob-train-8f3a1/status", status)
 	}
 }
 

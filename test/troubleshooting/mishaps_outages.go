@@ -18,7 +18,7 @@ func outages() []mishap {
 		job:     job,
 		names:   []string{`jobsets`, `(?i)forbidden|cannot|rights?`},
 		undo: func(s *stage) error {
-			_, err := s.on.do("PATCH", operatorRole, "application/merge-patch+json", s.kept)
+			err := s.on.Patch(operatorRole, s.kept)
 			return err
 		},
 		turn: after, oursOnly: true,
@@ -41,7 +41,7 @@ func outages() []mishap {
 			_, err := control("stop jobset")
 			for _, kind := range []string{"mutating", "validating"} {
 				if err == nil {
-					err = s.on.remove(configurations + kind + "webhookconfigurations/jobset")
+					err = s.on.Remove(configurations + kind + "webhookconfigurations/jobset")
 				}
 			}
 			return err
@@ -73,7 +73,7 @@ const operatorRole = "/apis/rbac.authorization.k8s.io/v1/clusterroles/" + operat
 
 // takeRights leaves the operator without those to write JobSets; it may still watch them.
 func takeRights(s *stage) error {
-	role, err := s.on.get(operatorRole)
+	role, err := s.on.Get(operatorRole)
 	if err != nil {
 		return err
 	}
@@ -83,6 +83,6 @@ func takeRights(s *stage) error {
 			rule.(object)["verbs"] = slices.DeleteFunc(listAt(rule, "verbs"), func(verb any) bool { return verb == "create" || verb == "patch" })
 		}
 	}
-	_, err = s.on.do("PUT", operatorRole, "application/json", encode(role))
+	err = s.on.Replace(operatorRole, role)
 	return err
 }

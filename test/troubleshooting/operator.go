@@ -85,7 +85,7 @@ func installPodGroups() error {
 
 // aim leads a configuration's webhooks to a port of this machine: no Service leads out of this cluster.
 func aim(on *api, path string, port int) error {
-	found, err := on.get(path)
+	found, err := on.Get(path)
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func aim(on *api, path string, port int) error {
 		config["url"] = fmt.Sprintf("https://127.0.0.1:%d%s", port, textAt(config, "service", "path"))
 		delete(config, "service")
 	}
-	_, err = on.do("PUT", path, "application/json", encode(found))
+	err = on.Replace(path, found)
 	return err
 }
 
@@ -124,7 +124,7 @@ clusters: [{name: c, cluster: {server: '%s', certificate-authority-data: %s}}]
 users: [{name: u, user: {token: '%s'}}]
 contexts: [{name: c, context: {cluster: c, user: u, namespace: %s}}]
 current-context: c
-`, on.base, base64.StdEncoding.EncodeToString(ca), token, operatorNamespace)), 0o600)
+`, on.Base, base64.StdEncoding.EncodeToString(ca), token, operatorNamespace)), 0o600)
 }
 
 func (o *operator) start() error {
@@ -152,7 +152,7 @@ func (o *operator) ready(on *api) error {
 			return false
 		}
 		answer.Body.Close()
-		lease, err := on.get(leaseAPI + "/namespaces/" + operatorNamespace + "/leases/trainer.kubeflow.org")
+		lease, err := on.Get(leaseAPI + "/namespaces/" + operatorNamespace + "/leases/trainer.kubeflow.org")
 		return answer.StatusCode == http.StatusOK && err == nil && textAt(lease, "spec", "holderIdentity") != ""
 	})
 	if !good {

@@ -92,7 +92,7 @@ func (s *stage) look(answer string) *record {
 		}
 	}
 	seen.Answer = strings.TrimSpace(seen.Answer)
-	job, err := s.on.get(trainerAPI + "/namespaces/" + s.ns + "/trainjobs/" + s.jobName())
+	job, err := s.on.Get(trainerAPI + "/namespaces/" + s.ns + "/trainjobs/" + s.jobName())
 	if err != nil {
 		return seen
 	}
@@ -105,7 +105,7 @@ func (s *stage) look(answer string) *record {
 	for _, each := range listAt(job, "status", "failures") {
 		seen.Failures = append(seen.Failures, clean(s.ns, members(each)))
 	}
-	events, _ := s.on.items("/apis/events.k8s.io/v1/namespaces/" + s.ns + "/events")
+	events, _ := s.on.Items("/apis/events.k8s.io/v1/namespaces/" + s.ns + "/events")
 	for _, each := range events {
 		if textAt(each, "regarding", "kind") == "TrainJob" {
 			seen.Events = append(seen.Events, clean(s.ns, fmt.Sprintf("%s %s: %s", textAt(each, "type"), textAt(each, "reason"), textAt(each, "note"))))

@@ -82,11 +82,11 @@ func (s *stage) play() (*record, error) {
 }
 
 func (s *stage) prepare() error {
-	if err := s.on.create(coreAPI+"/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, s.ns)); err != nil {
+	if _, err := s.on.Create(coreAPI+"/namespaces", fmt.Sprintf(`{"metadata":{"name":%q}}`, s.ns)); err != nil {
 		return err
 	}
 	if err := s.player.until(podsWithin, s.ns+": its service account", func() bool {
-		_, err := s.on.get(coreAPI + "/namespaces/" + s.ns + "/serviceaccounts/default")
+		_, err := s.on.Get(coreAPI + "/namespaces/" + s.ns + "/serviceaccounts/default")
 		return err == nil
 	}); err != nil {
 		return err
@@ -157,7 +157,7 @@ func indented(text string) string { return "      " + strings.ReplaceAll(text, "
 
 // pods are those of the TrainJob that are not on their way out, by rank.
 func (s *stage) pods() []object {
-	found, _ := s.on.items(coreAPI + "/namespaces/" + s.ns + "/pods")
+	found, _ := s.on.Items(coreAPI + "/namespaces/" + s.ns + "/pods")
 	found = slices.DeleteFunc(found, func(pod object) bool {
 		phase := textAt(pod, "status", "phase")
 		return textAt(pod, "metadata", "deletionTimestamp") != "" || phase == "Failed" || phase == "Succeeded"
@@ -183,7 +183,7 @@ func (s *stage) placed(count int) ([]object, error) {
 // become writes a status into a Pod.
 func (s *stage) become(pod object, status string) error {
 	status = strings.ReplaceAll(status, thisMoment, now())
-	return s.on.patch(coreAPI+"/namespaces/"+s.ns+"/pods/"+nameOf(pod)+"/status", status)
+	return s.on.Patch(coreAPI+"/namespaces/"+s.ns+"/pods/"+nameOf(pod)+"/status", status)
 }
 
 // runAll has so many Pods placed, started and ready.
@@ -199,8 +199,9 @@ func (s *stage) runAll(count int) ([]object, error) {
 
 // kubeletEvent is an event of the Pod in a kubelet's name.
 func (s *stage) kubeletEvent(pod object, kind, reason, message string) error {
-	return s.on.create(coreAPI+"/namespaces/"+s.ns+"/events", fmt.Sprintf(`{"metadata":{"generateName":"kubelet."},
+	_, err := s.on.Create(coreAPI+"/namespaces/"+s.ns+"/events", fmt.Sprintf(`{"metadata":{"generateName":"kubelet."},
 "involvedObject":{"kind":"Pod","apiVersion":"v1","namespace":%q,"name":%q,"uid":%q,"fieldPath":"spec.containers{node}"},
 "type":%q,"reason":%q,"message":%s,"source":{"component":"kubelet"},"firstTimestamp":%q,"lastTimestamp":%[7]q,"count":1}`,
 		s.ns, nameOf(pod), textAt(pod, "metadata", "uid"), kind, reason, quoted(message), now()))
+	return err
 }

@@ -1,0 +1,3 @@
+module cotrain.dev/apiclient
+
+go 1.26.0
