@@ -19,6 +19,8 @@ using std::string_view;
 
 constexpr int killed = 137;      // 128 + SIGKILL
 constexpr int terminated = 143;  // 128 + SIGTERM
+// What the kubelet says of a container whose end it did not see, with exit code 137.
+constexpr string_view unseen = "ContainerStatusUnknown";
 
 struct death {
     const container_report* container = nullptr;  // null: the Pod as a whole
@@ -53,6 +55,7 @@ std::optional<death> death_of(const pod_report& p, base::seconds_time since) {
     const bool is_new = p.phase == "Failed" && whole > since;
     const auto take = [&](const container_report& c, const std::optional<container_end>& end) {
         if (!end || !failed(*end) || (end->at <= since && !is_new)) return;
+        if (end->reason == unseen && !pod_reason(p).empty()) return;
         if (!first || end->at < first->at) first = {&c, &*end, end->at};
     };
     for (const container_report& c : p.containers) {

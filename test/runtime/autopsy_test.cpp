@@ -72,6 +72,13 @@ TEST(autopsy, knows_pods_that_were_taken_away) {
     EXPECT_EQ(f->failure.message, "The node was low on resource: memory.");
     EXPECT_EQ(f->failure.exit_code, 137);
 
+    pod_document unseen = failed(1, ended(137, "ContainerStatusUnknown", "", "The container could not be located"));
+    unseen.more = evicted.more;
+    unseen.conditions =
+        R"({"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet","lastTransitionTime":"2026-01-01T00:02:00Z"})";
+    EXPECT_EQ(describe(*first_of({unseen})), "Pod job-node-0-1-x1 (rank 1) on node gpu-1 failed: Evicted: The node was low "
+                                             "on resource: memory");
+
     pod_document lost{.rank = 3, .node = "n3", .phase = "Failed"};
     lost.conditions =
         R"({"type":"DisruptionTarget","status":"True","reason":"DeletionByTaintManager","message":"Taint manager: deleting due to NoExecute taint","lastTransitionTime":"2026-01-01T00:02:00Z"})";
