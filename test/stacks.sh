@@ -20,7 +20,7 @@ outcome() {
   shift 2
   say "$name"
   "$@" >"$log/$name.log" 2>&1 || code=$?
-  result=$(tail -n 3 "$log/$name.log" | sed -nE "s/.*($pattern).*/\1/p" | tail -n 1)
+  result=$(tail -n 3 "$log/$name.log" | grep -oE "$pattern" | tail -n 1) || :
   if [ $code != 0 ] || [ -z "$result" ]; then
     failures=$((failures + 1))
     result="**failed** $result"

@@ -83,7 +83,7 @@ spec:
 		symptom: refused,
 		todo:    "Set `spec.trainer.numNodes` to the number of nodes, or leave it to the runtime.",
 		job:     trainJob("torch", "trainer: {numNodes: -1}"),
-		names:   []string{`numNodes`, `-1`, `greater than or equal to 0`},
+		names:   []string{`numNodes`, `-1`, `non-negative|greater than or equal to 0`},
 	}, {
 		name:    "typo",
 		title:   "A field is misspelt",
