@@ -30,6 +30,7 @@ func attacks() []scenario {
 		{name: "handshakes", item: "4: TLS handshakes without end", run: handshakes},
 		{name: "oracle", item: "5: a stranger who asks about other namespaces", run: oracle},
 		{name: "contained", item: "7: runtimes that lack what a plan needs", run: contained},
+		{name: "failing-jobs", item: "600 jobs of one tenant that fail again and again", run: failingJobs},
 		{name: "injection", item: "8: JSON in subdomains", run: injection},
 		{name: "snapshot-edited", item: "9: a snapshot with another image", run: snapshotEdited},
 		{name: "unknown-frames", item: "15: frames of an unknown type", run: unknownFrames},

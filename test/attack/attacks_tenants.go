@@ -251,6 +251,53 @@ func contained(s *stage) (string, error) {
 	return fmt.Sprintf("%d runtimes that lack something, 2 jobs on each", made), nil
 }
 
+// failingJobs: as many as one tenant likes fail again and again; that of another, which could go on now, does not wait for
+// them.
+func failingJobs(s *stage) (string, error) {
+	const count = 600
+	other := s.ns + "-other"
+	if err := space(s.admin, other); err != nil {
+		return "", err
+	}
+	const none = `"hard":{"count/configmaps":"0"}`
+	quota := func(ns string) string { return core + "/namespaces/" + ns + "/resourcequotas" }
+	for _, ns := range []string{s.ns, other} {
+		if _, err := s.admin.Create(quota(ns), `{"metadata":{"name":"none"},"spec":{`+none+`}}`); err != nil {
+			return "", err
+		}
+		// No controller does this here.
+		if err := s.admin.Patch(quota(ns)+"/none/status", `{"status":{`+none+`,"used":{"count/configmaps":"0"}}}`); err != nil {
+			return "", err
+		}
+	}
+	for i := range count {
+		if _, err := s.tenant.Create(jobsIn(s.ns), trainJob(fmt.Sprintf("fails-%d", i), "torch", "")); err != nil {
+			return "", err
+		}
+	}
+	if _, err := s.admin.Create(jobsIn(other), trainJob("waits", "torch", "")); err != nil {
+		return "", err
+	}
+	time.Sleep(attackTime)
+	if sets, err := s.admin.Items(jobSetsIn(other)); err != nil || len(sets) > 0 {
+		return "", fmt.Errorf("the quota refused nothing, %v", err)
+	}
+	if err := s.admin.Remove(quota(other) + "/none"); err != nil {
+		return "", err
+	}
+	begun := time.Now()
+	goesOn := until(time.Minute, func() bool {
+		_, err := s.admin.Get(jobSetsIn(other) + "/waits")
+		return err == nil
+	})
+	took := time.Since(begun)
+	sent := fmt.Sprintf("%d jobs that fail; another's goes on after %.1f s", count, took.Seconds())
+	if !goesOn || took > 15*time.Second {
+		return sent, fmt.Errorf("the job of another namespace waits for those that fail")
+	}
+	return sent, nil
+}
+
 // injection: texts that would end the text they are put into.
 func injection(s *stage) (string, error) {
 	const mark = "injected-by-attack"
