@@ -22,9 +22,9 @@ std::string test_variable(const char* name) {
     return value;
 }
 
-bool older_server() {
-    const char* version = std::getenv("COTRAIN_TEST_KUBERNETES");
-    return version != nullptr && std::string_view(version) == "1.32";
+bool server_before(int minor) {
+    const char* const version = std::getenv("COTRAIN_TEST_KUBERNETES");
+    return version != nullptr && std::atoi(version + std::string_view("1.").size()) < minor;
 }
 
 kube::cluster_config real_cluster() {
