@@ -74,14 +74,19 @@ class framework final : public plugin_set {
     // A plugin_maker.
     [[nodiscard]] static base::result<plugins> make(const plugin_options& options) {
         auto made = std::make_shared<framework>();
-        (made->template configure<Plugins>(options), ...);
+        if (auto taken = made->take(options); !taken) return base::fail(std::move(taken.error()));
+        return made;
+    }
+
+    [[nodiscard]] base::result<> take(const plugin_options& options) {
+        (configure<Plugins>(options), ...);
         for (const std::string& name : options.disabled) {
-            if ((made->template switch_off<Plugins>(name) || ...)) continue;
+            if ((switch_off<Plugins>(name) || ...)) continue;
             std::string optional;
             (append_optional<Plugins>(optional), ...);
             return base::fail(not_optional(name, optional));
         }
-        return made;
+        return {};
     }
 
     template <plugin P>

@@ -152,14 +152,17 @@ std::string job(const std::string& spec) {
 // A cluster in which a job was applied, and its children are as the operator makes them.
 class scene {
    public:
-    explicit scene(const std::string& first) {
+    explicit scene(const std::string& first, const plan_rules& rules = {}) : rules_(rules) {
         // With the defaults that the API server has put in.
-        runtime_ =
-            crd::shape(memory_, *crd::schema_of("ClusterTrainingRuntime"), *doc::parse_yaml(memory_, runtime)).document;
+        std::string text(runtime);
+        if (rules_.plugins.elastic) text.replace(text.find("spec:\n"), 6, "spec:\n  mlPolicy: {torch: {}}\n");
+        runtime_ = crd::shape(memory_, *crd::schema_of("ClusterTrainingRuntime"),
+                              *doc::parse_yaml(memory_, memory_.copy(text)))
+                       .document;
         live_.add(api::names::cluster_training_runtime, {}, "rt", runtime_);
         manifests given;
         EXPECT_TRUE(given.add_text(first, "first.yaml"));
-        planner plans("default");
+        planner plans("default", false, rules_);
         plans.observe(live_.list());
         plans.take(given.list());
         for (const manifest& m : plans.runtimes()) EXPECT_TRUE(plans.judge_runtime(m.document).accepted());
@@ -176,6 +179,9 @@ class scene {
             child.child("metadata").ensure_array("ownerReferences").append(*doc::parse_json_copy(memory_, R"({
                 "apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job","uid":"u-1","controller":true,
                 "blockOwnerDeletion":true})"));
+            if (rules_.plugins.elastic)
+                child.child("metadata").ensure_array("managedFields").append(*doc::parse_json_copy(memory_, R"({
+                    "manager":"trainer","operation":"Apply","fieldsV1":{"f:spec":{}}})"));
             live_.add(*each.type, "default", each.name, doc::freeze(memory_, child));
         }
     }
@@ -190,10 +196,11 @@ class scene {
                                                  "default", m.document.get({"metadata", "name"}).as_string()));
             applied.push_back(m);
         }
-        return compare(applied, live_, "default");
+        return compare(applied, live_, "default", rules_);
     }
 
    private:
+    plan_rules rules_;
     doc::arena memory_;
     doc::ref runtime_;
     live_objects live_;
@@ -235,6 +242,21 @@ TEST(diff, of_a_suspended_job_shows_what_is_made_again) {
                                              "node}], spec: {serviceAccountName: x}}\n"));
     EXPECT_THAT(account.out, HasSubstr("# JobSet default/job: JobSet refuses to change these jobs"));
     EXPECT_THAT(account.out, HasSubstr("+            serviceAccountName: x\n"));
+}
+
+TEST(diff, of_an_elastic_job_that_runs_is_its_size) {
+    const auto elastic = [](const std::string& nodes) {
+        std::string text = job("  trainer: {numNodes: " + nodes + "}\n");
+        return text.replace(text.find("name: job"), 9, "name: job, annotations: {trainer.kubeflow.org/elastic: '1:4'}");
+    };
+    const plan_rules open{{.elastic = true}, {.elastic = true}};
+    const comparison grown = scene(elastic("2"), open).with(elastic("3"));
+    EXPECT_EQ(grown.errors, "");
+    EXPECT_THAT(grown.out, HasSubstr("-        completions: 2\n-        parallelism: 2\n"
+                                     "+        completions: 3\n+        parallelism: 3\n"));
+    EXPECT_THAT(grown.out, Not(HasSubstr("refuse"))) << "JobSet takes it";
+    EXPECT_THAT(grown.out, Not(HasSubstr("PET_NNODES"))) << "and nothing else changes";
+    EXPECT_EQ(scene(elastic("2"), open).with(elastic("5")).exit_code(), 2);
 }
 
 TEST(diff, says_what_admission_refuses_with_its_line) {

@@ -1,12 +1,14 @@
 // What `cotrain render` and `cotrain validate` say of files: objects, verdicts, exit codes.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <string>
 #include <vector>
 
 #include "doc/json.hpp"
 #include "doc/yaml.hpp"
 #include "render_run.hpp"
+#include "support/temp_dir.hpp"
 
 namespace cotrain::app {
 namespace {
@@ -116,6 +118,49 @@ spec: {runtimeRef: {name: rt}, initializer: {dataset: {storageUri: "s3://b"}}}
     EXPECT_TRUE(r.out.contains("(1)\n    image: fetch\n    env STORAGE_URI=s3://b\n  job cache: 2 pods (2 replicas)\n"))
         << r.out;
     EXPECT_TRUE(r.out.contains("image: keep\n    requests: cpu=100m\n")) << r.out;
+}
+
+constexpr std::string_view elastic_gate =
+    "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\nfeatureGates: {ElasticTrainJob: true}\n";
+
+TEST(render, the_configuration_of_the_operator_has_the_gates) {
+    const test::temp_dir files;
+    const std::string gate = files.write("config.yaml", std::string(elastic_gate));
+    const std::string file = example("elastic.yaml");
+    const auto summary = run({"-f", file, "--config", gate, "-o", "summary"});
+    EXPECT_EQ(summary.code, 0) << summary.err;
+    EXPECT_TRUE(summary.out.contains("  job node: 4/2..8 pods, trains\n")) << summary.out;
+    EXPECT_TRUE(summary.out.contains("    env PET_NNODES=2:8\n")) << summary.out;
+    const auto layers = run({"-f", file, "--config", gate, "-o", "explain"});
+    EXPECT_TRUE(layers.out.contains("# plugin Torch (runtime's spec.mlPolicy.torch.elasticPolicy)")) << layers.out;
+    const auto closed = run({"-f", file, "-o", "summary"});
+    EXPECT_TRUE(closed.out.contains("  job node: 4 pods, trains\n")) << closed.out;
+}
+
+TEST(render, a_new_size_is_judged_by_the_gates) {
+    const test::temp_dir files;
+    const std::string gate = files.write("config.yaml", std::string(elastic_gate));
+    std::ifstream source(example("elastic.yaml"));
+    std::string text{std::istreambuf_iterator<char>(source), {}};
+    const std::string before = files.write("before.yaml", text);
+    const auto with = [&](const std::string& nodes, std::vector<std::string> more) {
+        std::string other = text;
+        other.replace(other.rfind("numNodes: 4"), 11, "numNodes: " + nodes);
+        std::vector<std::string> words{"-f", "-", "--observed", before};
+        words.insert(words.end(), more.begin(), more.end());
+        return run(words, other, true);
+    };
+    EXPECT_EQ(with("6", {"--config", gate}).code, 0) << with("6", {"--config", gate}).err;
+    EXPECT_TRUE(with("9", {"--config", gate}).err.contains("9 is not within 2:8"));
+    EXPECT_TRUE(with("6", {}).err.contains("spec.trainer"));
+}
+
+TEST(render, a_bad_configuration_is_named) {
+    const test::temp_dir files;
+    const std::string bad = files.write("config.yaml", "kind: Configuration\nplugins: {disabled: [Nothing]}\n");
+    const auto r = run({"-f", example("torch.yaml"), "--config", bad});
+    EXPECT_EQ(r.code, 2);
+    EXPECT_TRUE(r.err.contains("config.yaml") && r.err.contains("Nothing")) << r.err;
 }
 
 TEST(render, every_example_renders_to_yaml_from_one_folder) {

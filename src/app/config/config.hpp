@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "admission/gates.hpp"
 #include "base/error.hpp"
 #include "net/tls/context.hpp"
 
@@ -58,6 +59,8 @@ using gate_choices = std::vector<std::pair<std::string, bool>>;
 [[nodiscard]] bool is_gate_of_reference(std::string_view name);
 // A gate's own choice counts before AllAlpha's.
 [[nodiscard]] feature_gates effective(const gate_choices& choices);
+// Those that change what admission allows.
+[[nodiscard]] admission::gates to_admission(const feature_gates& states);
 // Every gate by name with its state.
 [[nodiscard]] gate_choices to_choices(const feature_gates& gates);
 // "A=true,B=false", as in --feature-gates. Errors name the gate and what is allowed.

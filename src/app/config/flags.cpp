@@ -156,6 +156,12 @@ feature_gates effective(const gate_choices& choices) {
     return out;
 }
 
+admission::gates to_admission(const feature_gates& states) {
+    return {.mutable_while_suspended = states.mutable_while_suspended,
+            .ttl = states.train_job_ttl,
+            .elastic = states.elastic};
+}
+
 gate_choices to_choices(const feature_gates& states) {
     gate_choices out;
     for (const gate& each : gates) out.emplace_back(each.name, states.*each.state);

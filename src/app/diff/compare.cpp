@@ -58,7 +58,8 @@ std::string yaml_of(doc::arena& memory, ref object) {
 // What one job is compared with.
 class job_comparison {
    public:
-    job_comparison(const live_objects& live, comparison& to) : live_(live), to_(to) {}
+    job_comparison(const live_objects& live, const plan_rules& rules, comparison& to)
+        : live_(live), rules_(rules), to_(to) {}
 
     void compare(doc::arena& memory, const job_plan& plan) {
         const std::string ns(plan.job.meta.ns);
@@ -73,8 +74,10 @@ class job_comparison {
             if (!wanted) continue;
             planned = planned || each.type->kind == names::job_set.kind;
             const ref there = live_.find(*each.type, ns, each.name);
-            const ref after = applied(memory, there, *wanted);
-            if (there && each.type->kind == names::job_set.kind) note_refusal(memory, ns, name, there, after);
+            const ref after = applied(memory, there, *wanted, each.manager);
+            const bool scales = each.manager == names::scale_field_manager;
+            if (there && each.type->kind == names::job_set.kind && !scales)
+                note_refusal(memory, ns, name, there, after);
             show(memory, *each.type, ns, each.name, there, after);
         }
         if (!planned) compare_running(memory, plan, ns, name);
@@ -82,9 +85,9 @@ class job_comparison {
 
    private:
     // As server-side apply does it.
-    static ref applied(doc::arena& memory, ref there, ref wanted) {
+    static ref applied(doc::arena& memory, ref there, ref wanted, std::string_view manager) {
         if (!there) return wanted;
-        const ref fields = api::applied_fields(there, names::field_manager);
+        const ref fields = api::applied_fields(there, manager);
         const ref before = fields ? api::owned_part(memory, there, fields) : ref{};
         return three_way(memory, before, wanted, there, list_merge::by_key);
     }
@@ -103,7 +106,7 @@ class job_comparison {
     // A JobSet that runs is left alone, whatever the plan is.
     void compare_running(doc::arena& memory, const job_plan& plan, const std::string& ns, const std::string& name) {
         const ref there = live_.find(names::job_set, ns, name);
-        const auto wanted = planned_job_set(memory, plan.job, *plan.runtime);
+        const auto wanted = planned_job_set(memory, plan.job, *plan.runtime, rules_.plugins);
         if (!there || !wanted) return;
         editor whole = editor::object(memory);
         for (const std::string_view key : {"apiVersion", "kind"}) whole.set(key, there.get(key));
@@ -140,6 +143,7 @@ class job_comparison {
 
    private:
     const live_objects& live_;
+    const plan_rules& rules_;
     comparison& to_;
 };
 
@@ -188,13 +192,14 @@ ref applied_over(doc::arena& memory, ref given, ref live) {
     return three_way(memory, last ? *last : ref{}, given, live, list_merge::replaced);
 }
 
-comparison compare(const std::vector<manifest>& given, const live_objects& live, const std::string& ns) {
+comparison compare(const std::vector<manifest>& given, const live_objects& live, const std::string& ns,
+                   const plan_rules& rules) {
     comparison out;
-    planner plans(ns, false, {}, field_validation::strict);
+    planner plans(ns, false, rules, field_validation::strict);
     plans.observe(live.list());
     plans.take(given);
     field_finder finder;
-    job_comparison jobs(live, out);
+    job_comparison jobs(live, rules, out);
     for (const auto& [what, verdict] : plans.misfits()) refuse(finder, what, verdict, out.errors);
     for (const manifest& m : plans.runtimes()) {
         if (!m.from) continue;  // the cluster's own

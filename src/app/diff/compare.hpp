@@ -38,6 +38,7 @@ struct comparison {
 };
 
 // `given` has the objects as applied_over() makes them; `ns` is the namespace of those that name none.
-[[nodiscard]] comparison compare(const std::vector<manifest>& given, const live_objects& live, const std::string& ns);
+[[nodiscard]] comparison compare(const std::vector<manifest>& given, const live_objects& live, const std::string& ns,
+                                 const plan_rules& rules = {});
 
 }  // namespace cotrain::app

@@ -26,11 +26,13 @@ constexpr std::string_view help =
     "  -f, --filename FILE     a file, a folder's *.yaml, *.yml and *.json, or - for standard input\n"
     "  -n, --namespace NAME    of objects that name none (default: the context's)\n"
     "  --kubeconfig FILE       instead of KUBECONFIG, the Pod's account or ~/.kube/config\n"
-    "  --context NAME          of the kubeconfig\n\n"
+    "  --context NAME          of the kubeconfig\n"
+    "  --config FILE           the operator's, for its feature gates and plugins\n\n"
     "Exit codes, as kubectl diff: 0 no difference, 1 differences, 2 refused, not reached or used wrongly.\n";
 
 struct diff_options {
     cluster_options at{};
+    std::string config_file{};
     std::vector<std::string> files{};
 };
 
@@ -45,13 +47,14 @@ std::vector<option> table_of(diff_options& to) {
             text_option("-n", to.at.ns),
             text_option("--namespace", to.at.ns),
             text_option("--kubeconfig", to.at.kubeconfig),
-            text_option("--context", to.at.context)};
+            text_option("--context", to.at.context),
+            text_option("--config", to.config_file)};
 }
 
 class diff_run {
    public:
-    diff_run(kube::client& api, const manifests& given, std::string ns)
-        : api_(api), cluster_(api), given_(given), ns_(std::move(ns)) {}
+    diff_run(kube::client& api, const manifests& given, std::string ns, const plan_rules& rules)
+        : api_(api), cluster_(api), given_(given), ns_(std::move(ns)), rules_(rules) {}
 
     awaitable<base::result<comparison>> run() {
         if (ns_.empty()) ns_ = api_.default_namespace();
@@ -62,7 +65,7 @@ class diff_run {
             if (auto done = co_await look_at(&one); !done) co_return base::fail(std::move(done.error()));
             applied.push_back(std::move(one));
         }
-        co_return compare(applied, live_, ns_);
+        co_return compare(applied, live_, ns_, rules_);
     }
 
    private:
@@ -109,6 +112,7 @@ class diff_run {
     cluster_objects cluster_;
     const manifests& given_;
     std::string ns_;
+    const plan_rules& rules_;
     plugins::builtin plugins_;
     doc::arena memory_{doc::arena_bytes_max};
     live_objects live_;
@@ -118,8 +122,9 @@ struct diff_answer {
     base::result<comparison> made = base::fail(base::errc::internal, "nothing was compared");
 };
 
-awaitable<void> play(kube::client* api, const manifests* given, std::string ns, diff_answer* to) {
-    diff_run run(*api, *given, std::move(ns));
+awaitable<void> play(kube::client* api, const manifests* given, std::string ns, const plan_rules* rules,
+                     diff_answer* to) {
+    diff_run run(*api, *given, std::move(ns), *rules);
     to->made = co_await run.run();
 }
 
@@ -143,13 +148,15 @@ int run_diff(arguments words) {
     diff_options o;
     if (auto read = read_options(words, table_of(o)); !read) return used_wrongly("diff: " + read.error().message);
     if (o.files.empty()) return used_wrongly("diff: nothing to read: give -f FILE, -f FOLDER or -f -");
+    const auto rules = read_plan_rules(o.config_file);
+    if (!rules) return failed(rules.error().message);
     manifests given;
     for (const std::string& path : o.files)
         if (auto read = given.add_path(path, stdin); !read) return failed(read.error().message);
     for (const std::string& warning : given.warnings()) std::fprintf(stderr, "Warning: %s\n", warning.c_str());
     diff_answer answer;
     const auto done = with_cluster(o.at.kubeconfig, o.at.context, [&](kube::client* api, const kube::cluster_config*) {
-        return play(api, &given, o.at.ns, &answer);
+        return play(api, &given, o.at.ns, &*rules, &answer);
     });
     if (!done) return failed(done.error().message);
     if (!answer.made) return failed(answer.made.error().message);

@@ -14,6 +14,7 @@
 #include "app/explain/layers.hpp"
 #include "app/explain/live.hpp"
 #include "app/explain/print.hpp"
+#include "app/render/planner.hpp"
 #include "doc/json.hpp"
 #include "plugins/builtin.hpp"
 #include "runtime/compiled_runtime.hpp"
@@ -36,6 +37,7 @@ constexpr std::string_view help =
     "  -l, --selector LABELS   all TrainJobs with these labels: team=vision,tier!=test\n"
     "  --kubeconfig FILE       instead of KUBECONFIG, the Pod's account or ~/.kube/config\n"
     "  --context NAME          of the kubeconfig\n"
+    "  --config FILE           the operator's, for its feature gates and plugins\n"
     "  -o, --output text|json  json: the fields of one JobSet, each with path, value and layer\n\n"
     "From files: cotrain render -o explain.\n"
     "Exit codes: 0 done, 1 not there or not reached, 2 used wrongly.\n";
@@ -48,6 +50,8 @@ struct explain_options {
     bool all_namespaces = false;
     std::string selector{};
     std::string format = "text";
+    std::string config_file{};
+    runtime::plugin_options plugins{};
 };
 
 std::vector<option> table_of(explain_options& to) {
@@ -60,6 +64,7 @@ std::vector<option> table_of(explain_options& to) {
                             text_option("--selector", to.selector),
                             text_option("--kubeconfig", to.at.kubeconfig),
                             text_option("--context", to.at.context),
+                            text_option("--config", to.config_file),
                             text_option("-o", to.format),
                             text_option("--output", to.format)};
     for (option& each : out)
@@ -146,7 +151,8 @@ base::result<> explain(const explain_options& o, const findings_of_job& found, a
         to.out += describe_children(found.children);
     }
     const auto runtime = runtime_for(*job, snapshot, found.runtime);
-    base::result<explained> planned = runtime ? explain_layers(memory, *job, **runtime) : base::fail(runtime.error());
+    base::result<explained> planned =
+        runtime ? explain_layers(memory, *job, **runtime, o.plugins) : base::fail(runtime.error());
     const std::string heading = fmt::format("JobSet {}/{}", job->meta.ns, name);
     if (!planned && !set) return base::fail(std::move(planned.error()));
     if (!planned) {
@@ -238,6 +244,9 @@ int run_explain(arguments words) {
     if (auto taken = take_name(words, o); !taken) return used_wrongly("explain: " + taken.error().message);
     if (auto read = read_options(words, table_of(o)); !read) return used_wrongly("explain: " + read.error().message);
     if (auto good = check(o); !good) return used_wrongly("explain: " + good.error().message);
+    const auto rules = read_plan_rules(o.config_file);
+    if (!rules) return used_wrongly("explain: " + rules.error().message);
+    o.plugins = rules->plugins;
     answer said;
     const auto done = with_cluster(o.at.kubeconfig, o.at.context, [&](kube::client* api, const kube::cluster_config*) {
         return play(api, &o, &said);

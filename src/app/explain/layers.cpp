@@ -105,8 +105,11 @@ struct traced : P {
 };
 
 template <class... P>
-std::shared_ptr<const runtime::plugin_set> trace_all(const runtime::framework<P...>*, trace& to) {
-    return std::make_shared<const runtime::framework<traced<P>...>>(traced<P>{{}, &to}...);
+std::shared_ptr<const runtime::plugin_set> trace_all(const runtime::framework<P...>*, trace& to,
+                                                     const runtime::plugin_options& options) {
+    auto out = std::make_shared<runtime::framework<traced<P>...>>(traced<P>{{}, &to}...);
+    (void)out->take(options);
+    return out;
 }
 
 ref json_member(doc::arena& memory, const runtime::object_list& objects) {
@@ -132,6 +135,12 @@ base::result<ref> plan(doc::arena& memory, const api::train_job& job, const runt
     auto objects = with.new_objects(memory, job, runtime, nothing_there());
     if (!objects) return base::fail(std::move(objects.error()));
     return json_member(memory, *objects);
+}
+
+plugins::builtin made_with(const runtime::plugin_options& options) {
+    plugins::builtin out;
+    (void)out.take(options);
+    return out;
 }
 
 // The runtime, each patch, the trainer's resources: what comes before plugins.
@@ -230,8 +239,9 @@ ref changed(doc::arena& memory, ref document, const input& what, bool remove) {
 // The fields that would be different.
 class experiment {
    public:
-    experiment(ref job, const runtime::compiled_runtime& runtime, const field_values& planned)
-        : job_(job), runtime_(runtime), planned_(planned) {}
+    experiment(ref job, const runtime::compiled_runtime& runtime, const field_values& planned,
+               const runtime::plugin_set& plugins)
+        : job_(job), runtime_(runtime), planned_(planned), plugins_(plugins) {}
 
     [[nodiscard]] std::vector<std::string> affected(const input& what) const {
         std::vector<std::string> out;
@@ -265,15 +275,16 @@ class experiment {
     ref job_;
     const runtime::compiled_runtime& runtime_;
     const field_values& planned_;
-    plugins::builtin plugins_;
+    const runtime::plugin_set& plugins_;
 };
 
 // The layers up to plugins, and what plugins did.
-base::result<std::vector<stage>> all_stages(const api::train_job& job, const runtime::compiled_runtime& runtime) {
+base::result<std::vector<stage>> all_stages(const api::train_job& job, const runtime::compiled_runtime& runtime,
+                                            const runtime::plugin_options& options) {
     auto out = first_stages(job, runtime);
     if (!out) return out;
     trace noted(job);
-    const auto with = trace_all(static_cast<const plugins::builtin*>(nullptr), noted);
+    const auto with = trace_all(static_cast<const plugins::builtin*>(nullptr), noted, options);
     doc::arena memory(doc::plan_bytes_max);
     if (auto planned = plan(memory, job, runtime, *with); !planned) return base::fail(std::move(planned.error()));
     std::ranges::move(noted.stages, std::back_inserter(*out));
@@ -294,15 +305,17 @@ const stage* setter_of(const std::vector<stage>& stages, const std::string& path
 }  // namespace
 
 base::result<ref> planned_job_set(doc::arena& memory, const api::train_job& job,
-                                  const runtime::compiled_runtime& runtime) {
-    return plan(memory, job, runtime, plugins::builtin());
+                                  const runtime::compiled_runtime& runtime, const runtime::plugin_options& options) {
+    return plan(memory, job, runtime, made_with(options));
 }
 
 base::result<explained> explain_layers(doc::arena& memory, const api::train_job& job,
-                                       const runtime::compiled_runtime& runtime) {
-    const auto stages = all_stages(job, runtime);
+                                       const runtime::compiled_runtime& runtime,
+                                       const runtime::plugin_options& options) {
+    const auto stages = all_stages(job, runtime, options);
     if (!stages) return base::fail(stages.error());
-    const auto planned = plan(memory, job, runtime, plugins::builtin());
+    const plugins::builtin plugins = made_with(options);
+    const auto planned = plan(memory, job, runtime, plugins);
     if (!planned) return base::fail(planned.error());
     explained out{*planned, {}};
     const field_values fields = fields_of(*planned);
@@ -310,7 +323,7 @@ base::result<explained> explain_layers(doc::arena& memory, const api::train_job&
     std::vector<input> inputs;
     list_inputs(job.document.get("spec"), false, {}, inputs);
     list_inputs(runtime.runtime().document.get("spec"), true, {}, inputs);
-    const experiment tried(job.document, runtime, fields);
+    const experiment tried(job.document, runtime, fields, plugins);
     std::map<std::string, const input*, std::less<>> causes;
     for (const input& each : inputs)
         for (std::string& path : tried.affected(each)) causes.try_emplace(std::move(path), &each);

@@ -13,6 +13,7 @@
 #include "doc/arena.hpp"
 #include "doc/tree.hpp"
 #include "runtime/compiled_runtime.hpp"
+#include "runtime/phases.hpp"
 
 namespace cotrain::app {
 
@@ -26,12 +27,14 @@ struct explained {
     std::map<std::string, std::string, std::less<>> layers;
 };
 
-// The JobSet alone.
+// The JobSet alone. `options` must be such that built-in plugins can be made with them.
 [[nodiscard]] base::result<doc::ref> planned_job_set(doc::arena& memory, const api::train_job& job,
-                                                     const runtime::compiled_runtime& runtime);
+                                                     const runtime::compiled_runtime& runtime,
+                                                     const runtime::plugin_options& options = {});
 
 // `memory` holds the JobSet. An error where the job cannot be planned.
 [[nodiscard]] base::result<explained> explain_layers(doc::arena& memory, const api::train_job& job,
-                                                     const runtime::compiled_runtime& runtime);
+                                                     const runtime::compiled_runtime& runtime,
+                                                     const runtime::plugin_options& options = {});
 
 }  // namespace cotrain::app

@@ -61,10 +61,7 @@ servers::servers(servers_tools tools)
       account_(std::make_shared<net::memory_account>(net::memory_account::share_of(memory_limit()))),
       shares_(share_connections(descriptors_max())),
       certificate_(to_server_options(tools_.config.tls)),
-      webhooks_(tools_.executor, tools_.cluster, tools_.plugins,
-                {.mutable_while_suspended = tools_.config.effective_gates().mutable_while_suspended,
-                 .ttl = tools_.config.effective_gates().train_job_ttl,
-                 .elastic = tools_.config.effective_gates().elastic},
+      webhooks_(tools_.executor, tools_.cluster, tools_.plugins, to_admission(tools_.config.effective_gates()),
                 *account_),
       guard_(tools_.api, tools_.log) {
     const health_config& health = tools_.config.health;

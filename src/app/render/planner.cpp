@@ -8,6 +8,7 @@
 #include "admission/defaults.hpp"
 #include "admission/runtime_review.hpp"
 #include "admission/train_job_review.hpp"
+#include "app/config/flags.hpp"
 #include "app/render/misspelt.hpp"
 #include "base/error.hpp"
 #include "crd/check.hpp"
@@ -79,9 +80,15 @@ std::string env_value(ref entry) {
     return {};
 }
 
-void append_pods(std::string& out, const runtime::pod_set& set, bool trainer) {
-    out.append("  job ").append(set.name).append(": ").append(std::to_string(set.pods())).append(" pod");
-    out.append(set.pods() == 1 ? "" : "s");
+// `elastic`: within which numbers of nodes it may change, of a trainer that does.
+void append_pods(std::string& out, const runtime::pod_set& set, bool trainer, const api::elastic_policy* elastic) {
+    out.append("  job ").append(set.name).append(": ").append(std::to_string(set.pods()));
+    if (elastic != nullptr)
+        out.append("/")
+            .append(std::to_string(elastic->nodes.min))
+            .append("..")
+            .append(std::to_string(elastic->nodes.max));
+    out.append(set.pods() == 1 && elastic == nullptr ? " pod" : " pods");
     if (set.replicas != 1) out.append(" (").append(std::to_string(set.replicas)).append(" replicas)");
     if (trainer) out.append(", trains");
     if (!set.hosts.empty()) {
@@ -147,10 +154,21 @@ void append_gang(std::string& out, const runtime::info& info) {
 
 }  // namespace
 
-planner::planner(std::string ns, bool forced, runtime::plugins plugins, field_validation fields)
+base::result<plan_rules> read_plan_rules(const std::string& config_file) {
+    const auto config = load_configuration({.config_file = config_file});
+    if (!config) return base::fail(config.error());
+    const feature_gates gates = config->effective_gates();
+    plan_rules out{{.disabled = config->disabled_plugins, .elastic = gates.elastic}, to_admission(gates)};
+    if (auto made = plugins::builtin::make(out.plugins); !made)
+        return base::fail(std::move(made.error()).during(config_file));
+    return out;
+}
+
+planner::planner(std::string ns, bool forced, const plan_rules& rules, field_validation fields)
     : ns_(std::move(ns)),
       forced_(forced),
-      plugins_(plugins ? std::move(plugins) : std::make_shared<const plugins::builtin>()),
+      plugins_(plugins::builtin::make(rules.plugins).value_or(std::make_shared<const plugins::builtin>())),
+      gates_(rules.gates),
       fields_(fields) {}
 
 std::string planner::namespace_of(ref document) const {
@@ -240,8 +258,11 @@ planner::judged planner::judge(doc::arena& memory, ref document, ref before) con
             undefaulted = std::move(done.error().message);
         }
     }
+    // Operators with these gates have a definition without the rule that the trainer stays as it is.
+    const bool free_trainer = gates_.elastic || gates_.mutable_while_suspended;
     for (const auto& fault : crd::check(type, shaped.document, was))
-        errors.push_back({fault.path, crd::to_string(fault)});
+        if (!free_trainer || fault.kind != crd::fault::rule || fault.path != "spec.trainer")
+            errors.push_back({fault.path, crd::to_string(fault)});
     if (errors.empty() && !undefaulted.empty()) errors.push_back({{}, std::move(undefaulted)});
     out.document = shaped.document;
     return out;
@@ -340,7 +361,7 @@ job_plan planner::plan(doc::arena& memory, const manifest& m, bool render_too) {
     out.job = std::move(*job);
     const auto old = before ? api::decode_train_job(before) : base::result<api::train_job>{};
     const api::train_job* const stored = before && old ? &*old : nullptr;
-    admission::train_job_review review(memory, out.job, stored, *plugins_, {});
+    admission::train_job_review review(memory, out.job, stored, *plugins_, gates_);
     while (const auto q = review.next()) review.tell(look_up(*q->type, q->ns, q->name));
     append(out.verdict, review.finish());
     if (!out.verdict.accepted() || !render_too) return out;
@@ -403,7 +424,8 @@ std::string summarise(doc::arena& memory, const job_plan& plan) {
         const auto* const trainer = info.trainer();
         const ref jobs = planned_jobs(memory, plan);
         for (const auto& set : info.pod_sets()) {
-            append_pods(out, set, &set == trainer);
+            const bool trains = &set == trainer;
+            append_pods(out, set, trains, trains && info.elastic ? &*info.elastic : nullptr);
             const ref pods = jobs.find_by("name", set.name).get({"template", "spec", "template", "spec"});
             if (const ref c = main_container(pods.get("containers"), set)) append_container(out, c);
         }

@@ -11,9 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "admission/gates.hpp"
 #include "admission/lookup.hpp"
 #include "app/render/manifests.hpp"
+#include "base/error.hpp"
 #include "crd/node.hpp"
+#include "runtime/phases.hpp"
 #include "runtime/plugin_set.hpp"
 
 namespace cotrain::app {
@@ -43,13 +46,21 @@ struct job_plan {
 // What fields that the definitions do not have are worth, in the API server's words.
 enum class field_validation : std::uint8_t { ignore, warn, strict };
 
+// What the operator's configuration makes of plans. Pods that report their progress are not planned: the certificate
+// that they need is not in files.
+struct plan_rules {
+    runtime::plugin_options plugins{};
+    admission::gates gates{};
+};
+// Of an operator without a configuration where no file is named; an error begins with the file's name.
+[[nodiscard]] base::result<plan_rules> read_plan_rules(const std::string& config_file);
+
 class planner {
    public:
     static constexpr std::size_t remarks_max = 100;
 
     // `ns` is the namespace of objects that name none; with `forced` objects of others are refused.
-    // The built-in plugins are asked where none are given.
-    explicit planner(std::string ns, bool forced = false, runtime::plugins plugins = {},
+    explicit planner(std::string ns, bool forced = false, const plan_rules& rules = {},
                      field_validation fields = field_validation::warn);
 
     // Sorts the manifests: those of the cluster first, if there are any. They must outlive the planner.
@@ -98,6 +109,7 @@ class planner {
     std::string ns_;
     bool forced_;
     runtime::plugins plugins_;
+    admission::gates gates_;
     field_validation fields_;
     std::vector<misfit> misfits_;
     std::vector<manifest> jobs_;

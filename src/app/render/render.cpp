@@ -78,6 +78,7 @@ std::vector<option> render_table(render_options& out, bool verdicts_only) {
                               {"--observed", add_to(out.observed)},
                               {"-n", ns},
                               {"--namespace", ns},
+                              text_option("--config", out.config_file),
                               {"--field-validation",
                                [&out](std::string_view value) { return set_fields(out, value); },
                                {},
@@ -95,6 +96,7 @@ constexpr std::string_view render_help =
     "                              already, and the TrainJob's UID for owner references, which are left out\n"
     "                              where it is not known\n"
     "  -n, --namespace NAME        of objects that name none\n"
+    "  --config FILE               the operator's, for its feature gates and plugins\n"
     "  -o, --output FORMAT         yaml, json, summary, or explain: each field with the layer that set it\n"
     "  --field-validation HOW      unknown fields: strict, warn (default) or ignore\n\n"
     "Exit codes: 0 done, 1 something was refused, 2 used wrongly or unreadable input.\n";
@@ -105,6 +107,7 @@ constexpr std::string_view validate_help =
     "  -f, --filename FILE         a file, a folder's *.yaml, *.yml and *.json, or - for standard input\n"
     "  --observed FILE             objects as they are in the cluster: what is given is judged as an update\n"
     "  -n, --namespace NAME        of objects that name none\n"
+    "  --config FILE               the operator's, for its feature gates and plugins\n"
     "  --field-validation HOW      unknown fields: strict (default), warn or ignore\n\n"
     "Exit codes: 0 all accepted, 1 something was refused, 2 used wrongly or unreadable input.\n";
 
@@ -112,7 +115,8 @@ void write(std::FILE* to, std::string_view text) { std::fwrite(text.data(), 1, t
 
 class printer {
    public:
-    printer(std::FILE* out, render_format format) : out_(out), format_(format) {
+    printer(std::FILE* out, render_format format, runtime::plugin_options plugins)
+        : out_(out), format_(format), plugins_(std::move(plugins)) {
         if (format_ == render_format::json) write(out_, R"({"apiVersion":"v1","kind":"List","items":[)");
     }
     void print(doc::arena& memory, const job_plan& plan) {
@@ -141,7 +145,7 @@ class printer {
     void explain(doc::arena& memory, const job_plan& plan) {
         const std::string name = plan.job.meta.ns.empty() ? std::string(plan.job.meta.name)
                                                           : fmt::format("{}/{}", plan.job.meta.ns, plan.job.meta.name);
-        const auto made = explain_layers(memory, plan.job, *plan.runtime);
+        const auto made = explain_layers(memory, plan.job, *plan.runtime, plugins_);
         write(out_, fmt::format("{}# JobSet {}, made from {} {}\n{}", count_++ == 0 ? "" : "---\n", name,
                                 plan.job.spec.runtime.kind, plan.job.spec.runtime.name,
                                 made ? to_explained_yaml(made->job_set, made->layers)
@@ -150,6 +154,7 @@ class printer {
 
     std::FILE* out_;
     render_format format_;
+    runtime::plugin_options plugins_;
     std::size_t count_ = 0;
 };
 
@@ -251,6 +256,8 @@ base::result<render_options> read_render_options(arguments words, bool verdicts_
 }
 
 int render(const render_options& options, const streams& io) {
+    const auto rules = read_plan_rules(options.config_file);
+    if (!rules) return unreadable(io.err, rules.error().message);
     manifests observed;
     manifests given;
     for (const auto& path : options.observed)
@@ -259,7 +266,7 @@ int render(const render_options& options, const streams& io) {
         if (auto read = given.add_path(path, io.in); !read) return unreadable(io.err, read.error().message);
     for (const auto* read : {&observed, &given})
         for (const auto& warning : read->warnings()) write(io.err, "Warning: " + warning + "\n");
-    planner plans(options.ns, options.ns_given, {}, options.fields);
+    planner plans(options.ns, options.ns_given, *rules, options.fields);
     plans.observe(observed.list());
     plans.take(given.list());
     for (const auto& text : plans.remarks()) write(io.err, "Warning: " + text + "\n");
@@ -279,7 +286,7 @@ int render(const render_options& options, const streams& io) {
     for (const manifest& m : plans.runtimes()) (void)tell(m, plans.judge_runtime(m.document));
     if (plans.jobs().empty() && plans.misfits().empty() && options.format != render_format::none)
         write(io.err, "Warning: no TrainJob among the files: nothing to render\n");
-    printer out(io.out, options.format);
+    printer out(io.out, options.format, rules->plugins);
     doc::arena memory(doc::plan_bytes_max);
     bool keys = false;
     for (const manifest& m : plans.jobs()) {

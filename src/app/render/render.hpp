@@ -43,6 +43,7 @@ enum class render_format : std::uint8_t { yaml, json, summary, explain, none };
 struct render_options {
     std::vector<std::string> files;
     std::vector<std::string> observed;
+    std::string config_file{};
     std::string ns = "default";
     bool ns_given = false;
     bool help = false;
