@@ -62,24 +62,28 @@ std::string awaited(const api::job_set& set) {
     return "waits for the Pods of " + later;
 }
 
-// How many nodes go on while an elastic job waits for more: what JobSet says of its Job is that not all are ready. Of
-// other jobs with one Job of nodes none are told to be ready while some are not.
-std::int32_t kept_nodes(const api::train_job_status& before, const api::job_set& set) {
+// How many nodes go on while an elastic job waits for more, at most: what JobSet says of its Job is that not all are
+// ready. Of other jobs with one Job of nodes none are told to be ready while some are not.
+std::int32_t kept_nodes(const api::train_job_status& before, const api::job_set& set, std::int32_t nodes_min) {
     if (before.state != job_state::running || !before.nodes || before.restarts != set.restarts) return 0;
     const auto trains = [](const auto& job) { return job.node_pods > 0; };
     const auto job = std::ranges::find_if(set.jobs, trains);
     if (job == set.jobs.end() || job->replicas != 1 || job->active == 0) return 0;
     if (std::ranges::count_if(set.jobs, trains) != 1) return 0;
     const bool grows = before.nodes->ready < before.nodes->desired || set.nodes > before.nodes->desired;
-    return grows ? std::min(before.nodes->ready, set.nodes - 1) : 0;
+    if (grows) return std::min(before.nodes->ready, set.nodes - 1);
+    // One was lost, or more: torchrun trains on with those that are left, where they are enough.
+    const std::int32_t left = set.nodes - 1;
+    return nodes_min > 0 && left >= nodes_min ? left : 0;
 }
 
 // Ready Pods that train: JobSet counts Jobs whose Pods are all ready.
-api::node_counts count(const api::train_job_status& before, const api::job_set& set, bool scaled, bool goes_on) {
-    if (scaled && before.nodes) return {set.nodes, std::min(before.nodes->ready, set.nodes)};
+api::node_counts count(const api::train_job_status& before, const api::job_set& set, const status_input& in,
+                       bool goes_on) {
+    if (in.scaled && before.nodes) return {set.nodes, std::min(before.nodes->ready, set.nodes)};
     std::int64_t ready = 0;
     for (const api::replicated_job_status& job : set.jobs) ready += std::int64_t{job.ready} * job.node_pods;
-    if (ready == 0 && goes_on) ready = kept_nodes(before, set);
+    if (ready == 0 && goes_on) ready = kept_nodes(before, set, in.nodes_min);
     return {set.nodes, std::min(capped(ready), set.nodes)};
 }
 
@@ -183,7 +187,7 @@ void count_nodes(api::train_job_status& status, const api::train_job_status& bef
     if (own != nullptr) status.restarts = own->restarts;
     if (own != nullptr && own->nodes > 0) {
         const bool goes_on = !in.job.spec.suspend && !own->suspend && !own->meta.deleting() && !is_finished(status);
-        status.nodes = count(before, *own, in.scaled, goes_on);
+        status.nodes = count(before, *own, in, goes_on);
         if (in.elastic) status.nodes->selector = selector_of(*own, in.job.meta.name);
     } else if (status.nodes) {
         status.nodes->ready = 0;

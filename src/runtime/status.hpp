@@ -33,7 +33,9 @@ struct status_input {
     std::span<const api::job_failure> failures{};
     std::string_view queue{};  // of Kueue, where the job has its label
     bool elastic = false;      // gate ElasticTrainJob: the status says which Pods train
-    bool scaled = false;       // what the JobSet says of its Jobs is of the size that it had before
+    // Of an elastic job: how many nodes it needs to go on. 0: it is none, or that is not known.
+    std::int32_t nodes_min = 0;
+    bool scaled = false;  // what the JobSet says of its Jobs is of the size that it had before
 };
 
 struct status_outcome {

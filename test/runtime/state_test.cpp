@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <random>
 #include <string>
 #include <vector>
@@ -26,6 +27,7 @@ struct history {
     std::optional<diagnosis> look;
     std::vector<api::job_failure> failures;
     std::string queue;
+    std::int32_t nodes_min = 0;
     bool scaled = false;
     base::micros_time now = start;
 
@@ -63,6 +65,7 @@ struct history {
                             .look = look ? &*look : nullptr,
                             .failures = failures,
                             .queue = queue,
+                            .nodes_min = nodes_min,
                             .scaled = scaled},
                            [](api::train_job_status& status, const api::job_set& s) {
                                for (api::condition c : s.conditions) {
@@ -165,6 +168,33 @@ TEST(state, a_job_that_grows_goes_on_with_the_nodes_that_it_has) {
     EXPECT_EQ(h.step(), "Running: 2 of 3 nodes: waits for the Pods of node");
     h.set->restarts = 1;
     EXPECT_EQ(h.step(), "Restarting: waits for the Pods of node after restart 1");
+}
+
+TEST(state, an_elastic_job_goes_on_without_a_node_while_enough_are_left) {
+    struct row {
+        std::int32_t nodes_min;
+        std::int32_t active;
+        std::string_view told;
+        std::int32_t ready;
+    };
+    constexpr std::array rows{row{2, 1, "Running: 3 of 4 nodes: waits for the Pods of node", 3},
+                              row{3, 1, "Running: 3 of 4 nodes: waits for the Pods of node", 3},
+                              row{4, 1, "Restarting: waits for the Pods of node", 0},
+                              row{0, 1, "Restarting: waits for the Pods of node", 0},
+                              row{2, 0, "Restarting: waits for the Pods of node", 0}};
+    for (const row& each : rows) {
+        history h;
+        h.make_set();
+        h.nodes_min = each.nodes_min;
+        h.count(1, 1);
+        EXPECT_EQ(h.step(), "Running: all 4 nodes are ready");
+        h.count(0, each.active);
+        EXPECT_EQ(h.step(), each.told) << each.nodes_min;
+        EXPECT_EQ(h.job.status.nodes->ready, each.ready);
+        EXPECT_EQ(h.step(), each.told) << "and so it stays";
+        h.count(1, 1);
+        EXPECT_EQ(h.step(), "Running: all 4 nodes are ready");
+    }
 }
 
 TEST(state, tells_suspension_and_who_ends_it) {

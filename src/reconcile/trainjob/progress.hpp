@@ -18,6 +18,7 @@
 #include "reconcile/trainjob/look.hpp"
 #include "reconcile/trainjob/metrics.hpp"
 #include "reconcile/trainjob/view.hpp"
+#include "runtime/elastic.hpp"
 #include "runtime/object.hpp"
 #include "runtime/status.hpp"
 
@@ -250,6 +251,12 @@ struct progress {
         if (failure) return &*failure;
         return deferred ? &*deferred : nullptr;
     }
+    // Of an elastic job whose runtime is at hand.
+    [[nodiscard]] std::int32_t nodes_min() const {
+        const compiled_ptr& with = runtime != nullptr ? runtime : at_hand;
+        const auto policy = with == nullptr ? std::nullopt : runtime::elastic_of(job, with->ml());
+        return policy ? policy->nodes.min : 0;
+    }
     [[nodiscard]] runtime::status_input status_input(base::micros_time now, bool lifecycle, bool elastic) const {
         return {.job = job,
                 .job_set = set ? &*set : nullptr,
@@ -262,6 +269,7 @@ struct progress {
                 .failures = failed_attempts,
                 .queue = queue,
                 .elastic = elastic,
+                .nodes_min = elastic ? nodes_min() : 0,
                 .scaled = set && history.rarely().scaled != 0 && history.rarely().scaled == set_version};
     }
 };

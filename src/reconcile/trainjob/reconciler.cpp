@@ -129,7 +129,9 @@ void trainjob_reconciler::begin(const job_view& v, progress& p) {
     p.pods_start_again = v.pods_start_again();
     const bool waits = is_queued(v) || (pods_are_wanted(v) && !pods_are_there(v));
     if (known.looked != nullptr && !waits && known.looked->spent(with_.steady())) known.looked.reset();
-    p.clean = known.settled != 0 && known.settled == digest_of(v) && !p.pods_start_again;
+    // What the job is made of says whether it goes on without a node.
+    const bool lost = with_.elastic && waits && v.body->state == static_cast<std::uint8_t>(api::job_state::running);
+    p.clean = known.settled != 0 && known.settled == digest_of(v) && !p.pods_start_again && !lost;
     const bool needs_spec = !p.clean && (!v.job->terminal() || p.ended_by_others);
     p.lacks_spec = needs_spec && (v.body->spec_left_out || runtimes_.is_large(v.job->group));
     if (needs_spec && !p.lacks_spec) return take_job(v, p, {});
