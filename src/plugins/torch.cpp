@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -188,6 +189,10 @@ node_processes resolve(const process_count& wanted, ref resources) {
 // Failures of workers that torchrun answers by a rendezvous of those that are left. A node that leaves is one.
 constexpr std::int32_t elastic_restarts_default = 10;
 
+// PyTorch 2.5 and later let workers meet in a store that the agents keep from their first rendezvous on: nodes that
+// come later wait for it in vain, and a rank 0 that has changed ends its agent, which closes the rendezvous for all.
+constexpr std::string_view env_own_store = "TORCH_DISABLE_SHARE_RDZV_TCP_STORE";
+
 // What torchrun is told of the nodes.
 struct gathering {
     std::int64_t nodes = 1;
@@ -204,9 +209,11 @@ void put_elastic_env(runtime::container& c, const gathering& g) {
     c.put_env(names::env_torch_backend, "c10d");
     c.put_env(names::env_torch_endpoint, g.master + ":" + std::string(names::trainer_port_text));
     c.put_env(names::env_torch_rendezvous, g.id);
+    const auto has = [&c](std::string_view name) { return bool(c.view().get("env").find_by("name", name)); };
     const auto restarts = g.elastic->max_restarts;
-    if (restarts || !c.view().get("env").find_by("name", names::env_torch_restarts))
+    if (restarts || !has(names::env_torch_restarts))
         c.put_env(names::env_torch_restarts, std::to_string(restarts.value_or(elastic_restarts_default)));
+    if (!has(env_own_store)) c.put_env(env_own_store, "1");
 }
 
 void put_worker_env(runtime::container& c, const gathering& g, doc::word rank) {
@@ -257,7 +264,14 @@ base::result<> torch::take_elastic(runtime::info& i, const api::train_job& job) 
     if (!i.elastic) return {};
     std::string fault = elastic_fault(i, job);
     if (fault.empty()) fault = runtime::size_fault(i.elastic->nodes, i.nodes());
-    return fault.empty() ? base::result<>{} : base::fail(base::errc::invalid, std::move(fault));
+    if (!fault.empty()) return base::fail(base::errc::invalid, std::move(fault));
+    // A torchrun that is told to end may end all others (PyTorch 2.5 and later); that they start again counts for the
+    // Job.
+    const std::int32_t restarts = i.elastic->max_restarts.value_or(elastic_restarts_default);
+    if (editor own = i.job_spec(*i.trainer()); own.get("backoffLimit").is_unset())
+        own.set("backoffLimit", std::min<std::int64_t>(std::int64_t{i.elastic->nodes.max} * restarts,
+                                                       std::numeric_limits<std::int32_t>::max()));
+    return {};
 }
 
 base::result<> torch::enforce_ml_policy(runtime::info& i, const api::train_job& job) const {

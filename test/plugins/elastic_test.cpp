@@ -49,9 +49,9 @@ std::vector<std::string> variables(plan& p) {
 
 TEST(elastic, nodes_meet_by_themselves) {
     elastic_plan p;
-    EXPECT_THAT(variables(p),
-                ElementsAre("PET_NNODES=2:8", "PET_NPROC_PER_NODE=1", "PET_RDZV_BACKEND=c10d",
-                            "PET_RDZV_ENDPOINT=job-node-0-0.job:29500", "PET_RDZV_ID=u-1", "PET_MAX_RESTARTS=3"));
+    EXPECT_THAT(variables(p), ElementsAre("PET_NNODES=2:8", "PET_NPROC_PER_NODE=1", "PET_RDZV_BACKEND=c10d",
+                                          "PET_RDZV_ENDPOINT=job-node-0-0.job:29500", "PET_RDZV_ID=u-1",
+                                          "PET_MAX_RESTARTS=3", "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1"));
     const doc::ref node = p.object("JobSet").get({"spec", "replicatedJobs"}).at(0).get({"template", "spec"});
     EXPECT_EQ(node.get("parallelism").as_int(), 4);
     EXPECT_EQ(node.get("completions").as_int(), 4);
@@ -61,6 +61,19 @@ TEST(elastic, templates_do_not_depend_on_the_size) {
     elastic_plan four(policy, "trainer: {numNodes: 4}");
     elastic_plan eight(policy, "trainer: {numNodes: 8}");
     EXPECT_TRUE(equal(four.pod_spec(), eight.pod_spec()));
+}
+
+TEST(elastic, containers_that_start_again_do_not_end_the_job) {
+    const auto limit = [](elastic_plan p) {
+        return p.object("JobSet")
+            .get({"spec", "replicatedJobs"})
+            .at(0)
+            .get({"template", "spec", "backoffLimit"})
+            .as_int(-1);
+    };
+    EXPECT_EQ(limit(elastic_plan()), 24) << "8 nodes, 3 restarts";
+    EXPECT_EQ(limit(elastic_plan("mlPolicy: {numNodes: 2, torch: {elasticPolicy: {minNodes: 2, maxNodes: 8}}}")), 80);
+    EXPECT_EQ(limit(elastic_plan(policy, {}, false)), -1);
 }
 
 TEST(elastic, is_nothing_without_the_gate) {
@@ -87,6 +100,9 @@ TEST(elastic, a_jobs_own_restarts_count_where_the_policy_names_none) {
     elastic_plan p("mlPolicy: {numNodes: 2, torch: {elasticPolicy: {minNodes: 2, maxNodes: 8}}}",
                    "trainer: {env: [{name: PET_MAX_RESTARTS, value: '99'}]}");
     EXPECT_EQ(p.env("PET_MAX_RESTARTS"), "99");
+    elastic_plan own("mlPolicy: {torch: {elasticPolicy: {minNodes: 1, maxNodes: 8}}}",
+                     "trainer: {env: [{name: TORCH_DISABLE_SHARE_RDZV_TCP_STORE, value: '0'}]}");
+    EXPECT_EQ(own.env("TORCH_DISABLE_SHARE_RDZV_TCP_STORE"), "0");
 }
 
 TEST(elastic, gangs_count_the_fewest_nodes) {
