@@ -1,8 +1,9 @@
-// Elastic jobs with JobSet's own controller and webhooks: sizes by the sub-resource scale, at random, and refused.
+// Elastic jobs with JobSet's controller and webhooks: sizes by the sub-resource scale, by an autoscaler, at random,
+// refused.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <map>
+#include <optional>
 #include <random>
 
 #include "crd/crd.hpp"
@@ -12,6 +13,8 @@
 #include "integration/operator_scene.hpp"
 #include "integration/operator_side_plane.hpp"
 #include "integration/serve_scene.hpp"
+#include "net/server.hpp"
+#include "support/certificates.hpp"
 
 namespace cotrain::test {
 namespace {
@@ -99,25 +102,10 @@ sizes sizes_of(const std::string& list) {
     return out;
 }
 
-// The launcher's programs; JobSet's controller has its feature gate, which only its configuration file can open.
-std::vector<std::string> with_gate(const temp_dir& bin) {
-    const std::string crds = test_variable("COTRAIN_TEST_CRDS");
-    const std::filesystem::path from = std::filesystem::path(crds).parent_path() / "bin";
-    for (const auto& each : std::filesystem::directory_iterator(from))
-        if (each.path().filename() != "jobset")
-            std::filesystem::create_symlink(each.path(), bin.path(each.path().filename().string()));
-    bin.script(
-        "jobset",
-        "for word in \"$@\"; do\n"
-        "  case $word in --config=*) echo 'featureGates: {ElasticJobSet: true}' >>\"${word#--config=}\" ;; esac\n"
-        "done\nexec '" +
-            (from / "jobset").string() + "' \"$@\"\n");
-    return {"--with", "kcm,jobset", "--crds", crds, "--crd-dir", crds, "--bin", bin.path()};
-}
-
 struct operator_elastic : testing::Test {
-    temp_dir bin_;
-    side_plane plane_{plane::bare, with_gate(bin_)};
+    side_plane plane_{plane::bare,
+                      {"--with", "kcm,jobset", "--config", "jobset=featureGates: {ElasticJobSet: true}", "--arg",
+                       "kcm=--horizontal-pod-autoscaler-sync-period=1s", "--crds", test_variable("COTRAIN_TEST_CRDS")}};
 };
 
 TEST_F(operator_elastic, the_sub_resource_scales_a_job_that_runs) {
@@ -175,38 +163,138 @@ TEST_F(operator_elastic, the_sub_resource_is_judged_at_admission) {
     });
 }
 
-// What a user does to jobs, and what they are to be like in the end.
+constexpr kube::resource autoscaler{"autoscaling", "v2", "horizontalpodautoscalers", "HorizontalPodAutoscaler"};
+constexpr kube::resource service{"", "v1", "services", "Service"};
+constexpr kube::resource api_service{"apiregistration.k8s.io", "v1", "apiservices", "APIService", false};
+
+// What the API server takes for a metrics API: every metric has one value.
+class metrics_api {
+   public:
+    explicit metrics_api(asio::io_context& loop) {
+        const auto own = authority().issue({.common_name = "metrics", .names = {"localhost"}});
+        const auto keys = net::tls::context::for_server({own.certificate_pem, own.key_pem});
+        if (!keys) throw std::runtime_error(keys.error().message);
+        net::server_options options;
+        options.tls = [with = *keys] { return with; };
+        server_.emplace(
+            loop.get_executor(), options, [this](net::incoming in) { return answer(this, std::move(in)); },
+            base::null_logger());
+        EXPECT_TRUE(server_->start());
+    }
+    // By its name: a Service that is another name of this host, since there is no network of Pods.
+    awaitable<void> install(operator_scene* s) {
+        EXPECT_TRUE(co_await s->api->create(service, s->ns,
+                                            R"({"apiVersion":"v1","kind":"Service","metadata":{"name":"metrics"},)"
+                                            R"("spec":{"type":"ExternalName","externalName":"localhost"}})"));
+        EXPECT_TRUE(co_await s->api->create(
+            api_service, {},
+            R"({"apiVersion":"apiregistration.k8s.io/v1","kind":"APIService",)"
+            R"("metadata":{"name":"v1beta1.external.metrics.k8s.io"},"spec":{"group":"external.metrics.k8s.io",)"
+            R"("version":"v1beta1","groupPriorityMinimum":100,"versionPriority":100,"insecureSkipTLSVerify":true,)"
+            R"("service":{"name":"metrics","namespace":")" +
+                s->ns + R"(","port":)" + std::to_string(server_->port()) + "}}}"));
+    }
+    awaitable<void> stop() { return server_->stop(); }
+    int value = 0;
+
+   private:
+    static awaitable<void> answer(metrics_api* self, net::incoming in) {
+        const bool discovery = in.head().path.find("/namespaces/") == std::string::npos;
+        in.respond(200, {{"content-type", "application/json"}},
+                   discovery ? R"({"kind":"APIResourceList","apiVersion":"v1",)"
+                               R"("groupVersion":"external.metrics.k8s.io/v1beta1","resources":[]})"
+                             : R"({"kind":"ExternalMetricValueList","apiVersion":"external.metrics.k8s.io/v1beta1",)"
+                               R"("metadata":{},"items":[{"metricName":"waiting","metricLabels":{},)"
+                               R"("timestamp":"2026-01-01T00:00:00Z","value":")" +
+                                   std::to_string(self->value) + R"("}]})");
+        co_return;
+    }
+    std::optional<net::server> server_;
+};
+
+TEST_F(operator_elastic, an_autoscaler_doubles_and_halves_a_job) {
+    operator_scene scene("operator-elastic-autoscaled", plane_.kubeconfig());
+    scene.play(+[](operator_scene& s) -> awaitable<void> {
+        metrics_api metrics(s.loop);
+        co_await metrics.install(&s);
+        co_await begin(&s, 1);
+        EXPECT_TRUE(co_await scale(&s, 0, 2)) << "the definition without the rule is served";
+        metrics.value = 4;
+        EXPECT_TRUE(co_await s.api->create(
+            autoscaler, s.ns,
+            R"({"apiVersion":"autoscaling/v2","kind":"HorizontalPodAutoscaler","metadata":{"name":"job"},"spec":{)"
+            R"("scaleTargetRef":{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","name":"job-0"},)"
+            R"("minReplicas":1,"maxReplicas":8,"behavior":{"scaleDown":{"stabilizationWindowSeconds":0}},"metrics":[{)"
+            R"("type":"External","external":{"metric":{"name":"waiting"},"target":{"type":"AverageValue",)"
+            R"("averageValue":"1"}}}]}})"));
+        for (const int nodes : {4, 2}) {
+            metrics.value = nodes;
+            EXPECT_TRUE(co_await s.until(
+                kinds::job_set, [&](const std::string& all) { return sizes_of(all) == sizes{{"job-0", {nodes}}}; },
+                std::chrono::seconds(60)))
+                << co_await s.list(autoscaler);
+        }
+        co_await metrics.stop();
+    });
+}
+
+// What a user does to jobs, and what they are to be like in the end. Those that were deleted are made again.
 struct player {
     operator_scene& s;
     sizes model;
     std::mt19937 dice;
+    std::map<std::string, int> changes{};  // since it was made
+    int all_changes = 0;
 
     awaitable<void> step(int jobs) {
         const int job = static_cast<int>(dice() % static_cast<unsigned>(jobs));
-        const auto at = model.find(name_of(job));
-        if (at == model.end()) co_return;
+        const std::string name = name_of(job);
         const unsigned choice = dice() % 16;
-        if (choice == 0) {
-            EXPECT_TRUE(co_await s.api->remove(kinds::train_job, {.ns = s.ns, .name = at->first}));
+        const auto at = model.find(name);
+        if (at == model.end()) {
+            co_await s.create_jobs("job-", job, job + 1, std::string(elastic_spec));
+            model[name] = {2};
+            changes[name] = 0;
+        } else if (choice == 0) {
+            EXPECT_TRUE(co_await s.api->remove(kinds::train_job, {.ns = s.ns, .name = name}));
             model.erase(at);
         } else if (choice < 5) {
             at->second.suspended = !at->second.suspended;
             EXPECT_TRUE(co_await suspend(&s, job, at->second.suspended));
+            ++changes[name];
         } else {
             at->second.nodes = 1 + dice() % 8;
             EXPECT_TRUE(co_await scale(&s, job, static_cast<int>(at->second.nodes)));
+            ++changes[name];
         }
+        ++all_changes;
     }
 };
+
+// Writes of each JobSet since it was made.
+std::map<std::string, int> writes_of(const std::string& list) {
+    std::map<std::string, int> out;
+    doc::arena memory;
+    const auto all = doc::parse_json(memory, list);
+    if (!all) return out;
+    for (const doc::ref set : all->get("items").items()) {
+        const doc::ref metadata = set.get("metadata");
+        out[std::string(metadata.get("name").as_string())] = static_cast<int>(metadata.get("generation").as_int(0)) - 1;
+    }
+    return out;
+}
 
 TEST_F(operator_elastic, whatever_is_done_to_many_jobs_comes_about) {
     operator_scene scene("operator-elastic-many", plane_.kubeconfig());
     scene.play(+[](operator_scene& s) -> awaitable<void> {
         const int jobs = full_run() ? 500 : 20;
         co_await begin(&s, jobs);
-        player p{s, {}, std::mt19937(11)};
+        player p{.s = s, .model = {}, .dice = std::mt19937(11)};
         for (int i = 0; i < jobs; ++i) p.model[name_of(i)] = {2};
-        for (int i = 0; i < 10 * jobs; ++i) co_await p.step(jobs);
+        const auto idle = s.child->used();
+        const auto began = std::chrono::steady_clock::now();
+        const auto lasts = std::chrono::minutes(full_run() ? 5 : 0);
+        for (int i = 0; i < 10 * jobs || std::chrono::steady_clock::now() - began < lasts; ++i) co_await p.step(jobs);
         EXPECT_TRUE(co_await s.until(
             kinds::job_set, [&](const std::string& all) { return sizes_of(all) == p.model; },
             std::chrono::seconds(60)));
@@ -214,6 +302,14 @@ TEST_F(operator_elastic, whatever_is_done_to_many_jobs_comes_about) {
             kinds::train_job, [](const std::string& all) { return !all.contains("ResourcesReady"); },
             std::chrono::seconds(30)))
             << co_await s.list(kinds::train_job);
+        int writes = 0;
+        for (const auto& [name, count] : writes_of(co_await s.list(kinds::job_set))) {
+            EXPECT_LE(count, p.changes[name]) << name << ": no change takes two writes";
+            writes += count;
+        }
+        const std::chrono::duration<double> lasted = std::chrono::steady_clock::now() - began;
+        std::printf("elastic: %d jobs, %d changes in %.0f s; of the JobSets that are left %d writes; %.1f s of CPU\n",
+                    jobs, p.all_changes, lasted.count(), writes, s.child->used().cpu_seconds - idle.cpu_seconds);
     });
 }
 

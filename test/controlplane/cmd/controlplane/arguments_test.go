@@ -37,6 +37,8 @@ func TestBadArguments(t *testing.T) {
 		{"up --dir x --address localhost", "--address localhost"},
 		{"up --dir x --arg apiserver", "NAME=FLAG"},
 		{"up --dir x --arg kcm=--v=4", "--with kcm"},
+		{"up --dir x --config jobset=featureGates:", "--with NAME"},
+		{"up --dir x --with kcm --config kcm=v:", "NAME jobset or reference"},
 		{"up --dir " + full, "not empty"},
 		{"up --dir /proc/nowhere", "/proc/nowhere"},
 		{"up --dir " + dir() + " --port " + port, "port " + port},

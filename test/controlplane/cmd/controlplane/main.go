@@ -27,6 +27,7 @@ Options:
   --address IP       where the API server listens (127.0.0.1)
   --port N           its port (0: any)
   --arg NAME=FLAG    one more flag for etcd, apiserver, kcm, scheduler, jobset or reference (repeatable)
+  --config NAME=LINE one more line for the configuration file of jobset or reference (repeatable)
   --timeout SECONDS  for each component to become ready (60)
   --lifeline-stdin   up: stop when standard input ends
 

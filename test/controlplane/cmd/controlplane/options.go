@@ -34,7 +34,7 @@ const maxTimeoutSeconds = 3600
 
 func parse(verb string, arguments []string) (command, error) {
 	var parsed command
-	var with, arg, crds list
+	var with, arg, config, crds list
 	var bin string
 	var timeout uint
 	flags := flag.NewFlagSet(verb, flag.ContinueOnError)
@@ -45,6 +45,7 @@ func parse(verb string, arguments []string) (command, error) {
 	flags.Var(&with, "with", "")
 	flags.Var(&crds, "crds", "")
 	flags.Var(&arg, "arg", "")
+	flags.Var(&config, "config", "")
 	flags.BoolVar(&parsed.Audit, "audit", false, "")
 	flags.StringVar(&parsed.Address, "address", "127.0.0.1", "")
 	flags.IntVar(&parsed.Port, "port", 0, "")
@@ -71,6 +72,9 @@ func parse(verb string, arguments []string) (command, error) {
 		return parsed, err
 	}
 	if err := parseArgs(&parsed, arg); err != nil {
+		return parsed, err
+	}
+	if err := parseConfig(&parsed, config); err != nil {
 		return parsed, err
 	}
 	return parsed, findDirs(&parsed, bin)
@@ -115,6 +119,18 @@ func parseArgs(parsed *command, arg list) error {
 				value, name, name, strings.Join(cluster.Extras, ", "))
 		}
 		parsed.Args[name] = append(parsed.Args[name], flag)
+	}
+	return nil
+}
+
+func parseConfig(parsed *command, config list) error {
+	parsed.Config = map[string][]string{}
+	for _, value := range config {
+		name, line, found := strings.Cut(value, "=")
+		if !found || (name != "jobset" && name != "reference") || !parsed.With[name] {
+			return usageError("--config %s: give NAME=LINE, with NAME jobset or reference, which --with NAME starts", value)
+		}
+		parsed.Config[name] = append(parsed.Config[name], line)
 	}
 	return nil
 }

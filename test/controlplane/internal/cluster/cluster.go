@@ -28,6 +28,7 @@ type Options struct {
 	Address string              // where the API server listens; empty: 127.0.0.1
 	Port    int                 // 0: any
 	Args    map[string][]string // more flags by component
+	Config  map[string][]string // more lines for the configuration files of jobset and reference
 	Timeout time.Duration       // for each component to become ready
 }
 

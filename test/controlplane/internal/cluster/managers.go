@@ -115,7 +115,8 @@ func (c *Cluster) manager(kind managerKind) (*part, error) {
 		return nil, err
 	}
 	config := filepath.Join(temporary, "config.yaml")
-	if err := os.WriteFile(config, fmt.Appendf(nil, kind.config, port, certs), 0o644); err != nil {
+	text := fmt.Sprintf(kind.config, port, certs) + strings.Join(append(c.options.Config[kind.name], ""), "\n")
+	if err := os.WriteFile(config, []byte(text), 0o644); err != nil {
 		return nil, err
 	}
 	hooks, err := c.webhooks(kind, port)
