@@ -11,6 +11,7 @@ top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd) e2e=$top/test/e2e
 . "$e2e/full.sh"
 . "$e2e/life.sh"
 . "$e2e/around.sh"
+. "$e2e/elastic.sh"
 . "$e2e/queues.sh"
 . "$e2e/reference.sh"
 . "$e2e/upgrade.sh"
@@ -71,7 +72,7 @@ main() {
     create plain -e '/^---$/,$d' # the runtime alone, which is that of many jobs
     local both=(plain open_mpi hydra jax xgboost initializers flux seeds gang failing deadline overdue deleted pod_killed
       operator_killed progress sdk two_replicas kueue kueue_before)
-    wanted+=(names "${both[@]}")
+    wanted+=(names elastic "${both[@]}")
     for each in torch mpi suspend "${both[@]}"; do wanted+=("$each@reference"); done
     wanted+=(upgrade)
   fi

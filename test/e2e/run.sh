@@ -27,6 +27,12 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+# These need no more than the short run has.
+few=yes
+for each in ${COTRAIN_E2E_ONLY//,/ }; do
+  case $each in elastic | torch | mpi | suspend | metrics) ;; *) few='' ;; esac
+done
+[ $extent != some ] || [ -z "$few" ] || extent=smoke
 end() {
   local code=$?
   trap '' INT TERM HUP
@@ -115,6 +121,7 @@ main() {
   api=$state/api
   inside "$kube_bin/controlplane" exec --dir "$api" --address $node_address --with kcm,scheduler,jobset \
     --crds "$definitions/podgroup-scheduler-plugins.yaml" \
+    --config 'jobset=featureGates: {ElasticJobSet: true}' \
     --arg apiserver=--endpoint-reconciler-type=lease --arg apiserver=--authorization-mode=Node \
     --arg apiserver=--enable-admission-plugins=NodeRestriction --arg apiserver=--kubelet-preferred-address-types=InternalIP \
     --arg apiserver=--kubelet-client-certificate="$api/pki/admin.crt" --arg apiserver=--kubelet-client-key="$api/pki/admin.key" \

@@ -6,8 +6,8 @@ torch=$root/usr/lib/python3/dist-packages/torch/distributed
 
 # Debian's torch is built without libuv, which is the default, and some places take whatever is asked for.
 [ ! -e "$torch" ] || sed -i 's/"USE_LIBUV", "1"/"USE_LIBUV", "0"/' "$torch/rendezvous.py"
-for file in "$torch/rendezvous.py" "$torch/elastic/rendezvous/static_tcp_rendezvous.py"; do
-  [ ! -e "$file" ] || perl -0pi -e 's/(\bTCPStore\((?:(?!use_libuv)[^()])+?),?\s*\)/$1, use_libuv=False)/g' "$file"
+for file in "$torch/rendezvous.py" "$torch/elastic/rendezvous/"{static_tcp,c10d,dynamic}_rendezvous*.py; do
+  [ ! -e "$file" ] || perl -0pi -e 's/(\bTCPStore\((?:(?!use_libuv)(?:[^()]|\([^()]*\)))+?),?\s*\)/$1, use_libuv=False)/g' "$file"
 done
 
 # As the images of the stock MPI runtimes: sshd of user 1000 on port 2222 with keys that the operator mounts.
