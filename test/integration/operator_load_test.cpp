@@ -104,9 +104,14 @@ TEST(operator_load, unchanged_jobs_of_all_sorts_cost_no_write_after_a_restart) {
         co_await s.create_many("torch-s-", each, torch);
         co_await s.create_many("mpi-s-", each, mpi);
         EXPECT_TRUE(co_await s.until_count(kinds::job_set, 4 * each, patience));
-        EXPECT_TRUE(co_await s.until(
-            kinds::train_job,
-            [each](const std::string& all) { return count_of(all, R"("type":"Suspended")") == 2 * each; }, patience));
+        // One whose Pods do not come is looked into, and told of, after ten seconds.
+        co_await s.start_many("torch-", each, {"node"});
+        co_await s.start_many("mpi-", each, {"launcher", "node"});
+        const auto settled = [each](const std::string& all) {
+            return count_of(all, R"("state":"Suspended")") == 2 * each &&
+                   count_of(all, R"("state":"Running")") == 2 * each;
+        };
+        EXPECT_TRUE(co_await s.until(kinds::train_job, settled, patience));
         EXPECT_EQ(co_await s.child->stop(), 0);
         audit_log audit(test_variable("COTRAIN_TEST_AUDIT"));
         EXPECT_TRUE(co_await s.start_operator());

@@ -154,11 +154,8 @@ awaitable<void> operator_scene::create_many(std::string prefix, int count, std::
     co_await tasks.join();
 }
 
-awaitable<void> operator_scene::complete_some(std::string prefix, int from, int to) {
-    const std::string body = R"({"status":{"conditions":[{"type":"Completed","status":"True","reason":"Test",)"
-                             R"("message":"done","lastTransitionTime":"2031-02-03T04:05:06Z"}],)"
-                             R"("replicatedJobsStatus":[{"name":"node","ready":0,"succeeded":1,"failed":0,"active":0,)"
-                             R"("suspended":0}]}})";
+awaitable<void> operator_scene::report_some(std::string prefix, int from, int to, std::string status) {
+    const std::string body = R"({"status":)" + status + "}";
     for (int i = from; i < to; ++i) {
         const std::string name = prefix + std::to_string(i);
         const auto done =
@@ -167,11 +164,27 @@ awaitable<void> operator_scene::complete_some(std::string prefix, int from, int 
     }
 }
 
-awaitable<void> operator_scene::complete_many(std::string prefix, int count) {
+awaitable<void> operator_scene::report_many(std::string prefix, int count, std::string status) {
     base::task_group tasks(loop.get_executor());
     for (int t = 0; t < at_once; ++t)
-        tasks.spawn("complete", complete_some(prefix, count * t / at_once, count * (t + 1) / at_once));
+        tasks.spawn("report", report_some(prefix, count * t / at_once, count * (t + 1) / at_once, status));
     co_await tasks.join();
+}
+
+awaitable<void> operator_scene::complete_many(std::string prefix, int count) {
+    co_await report_many(std::move(prefix), count,
+                         R"({"conditions":[{"type":"Completed","status":"True","reason":"Test","message":"done",)"
+                         R"("lastTransitionTime":"2031-02-03T04:05:06Z"}],"replicatedJobsStatus":[{"name":"node",)"
+                         R"("ready":0,"succeeded":1,"failed":0,"active":0,"suspended":0}]})");
+}
+
+awaitable<void> operator_scene::start_many(std::string prefix, int count, std::vector<std::string> replicated_jobs) {
+    std::string jobs;
+    for (const std::string& name : replicated_jobs) {
+        jobs += std::string(jobs.empty() ? "" : ",") + R"({"name":")" + name +
+                R"(","ready":1,"succeeded":0,"failed":0,"active":1,"suspended":0})";
+    }
+    co_await report_many(std::move(prefix), count, R"({"replicatedJobsStatus":[)" + jobs + "]}");
 }
 
 awaitable<base::result<std::string>> operator_scene::try_list(kube::resource of, kube::shape as) {

@@ -65,6 +65,8 @@ class operator_scene {
     [[nodiscard]] awaitable<void> create_many(std::string prefix, int count, std::string spec);
     // "Completed" on the JobSets of jobs prefix-from … prefix-to.
     [[nodiscard]] awaitable<void> complete_many(std::string prefix, int count);
+    // All Pods of these jobs' JobSets are ready.
+    [[nodiscard]] awaitable<void> start_many(std::string prefix, int count, std::vector<std::string> replicated_jobs);
     // The text of all objects of a kind in the namespace. That they can be listed is expected of the test.
     [[nodiscard]] awaitable<std::string> list(kube::resource of, kube::shape as = kube::shape::whole);
     [[nodiscard]] awaitable<base::result<std::string>> try_list(kube::resource of, kube::shape as = kube::shape::whole);
@@ -85,7 +87,8 @@ class operator_scene {
    private:
     [[nodiscard]] awaitable<void> run(awaitable<void> (*body)(operator_scene&));
     [[nodiscard]] awaitable<bool> prepare();
-    [[nodiscard]] awaitable<void> complete_some(std::string prefix, int from, int to);
+    [[nodiscard]] awaitable<void> report_some(std::string prefix, int from, int to, std::string status);
+    [[nodiscard]] awaitable<void> report_many(std::string prefix, int count, std::string status);
 };
 
 // Occurrences of a text in another.

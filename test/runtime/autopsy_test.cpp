@@ -76,8 +76,9 @@ TEST(autopsy, knows_pods_that_were_taken_away) {
     unseen.more = evicted.more;
     unseen.conditions =
         R"({"type":"DisruptionTarget","status":"True","reason":"TerminationByKubelet","lastTransitionTime":"2026-01-01T00:02:00Z"})";
-    EXPECT_EQ(describe(*first_of({unseen})), "Pod job-node-0-1-x1 (rank 1) on node gpu-1 failed: Evicted: The node was low "
-                                             "on resource: memory");
+    EXPECT_EQ(describe(*first_of({unseen})),
+              "Pod job-node-0-1-x1 (rank 1) on node gpu-1 failed: Evicted: The node was low "
+              "on resource: memory");
 
     pod_document lost{.rank = 3, .node = "n3", .phase = "Failed"};
     lost.conditions =
