@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <iterator>
 #include <memory>
@@ -108,7 +109,8 @@ template <class... P>
 std::shared_ptr<const runtime::plugin_set> trace_all(const runtime::framework<P...>*, trace& to,
                                                      const runtime::plugin_options& options) {
     auto out = std::make_shared<runtime::framework<traced<P>...>>(traced<P>{{}, &to}...);
-    (void)out->take(options);
+    [[maybe_unused]] const auto taken = out->take(options);
+    assert(taken.has_value());
     return out;
 }
 
@@ -139,7 +141,8 @@ base::result<ref> plan(doc::arena& memory, const api::train_job& job, const runt
 
 plugins::builtin made_with(const runtime::plugin_options& options) {
     plugins::builtin out;
-    (void)out.take(options);
+    [[maybe_unused]] const auto taken = out.take(options);
+    assert(taken.has_value());
     return out;
 }
 
