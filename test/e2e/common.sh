@@ -30,6 +30,8 @@ go_program() {
   fail 'Go is missing, it builds what the tests run: run ./dev setup'
 }
 
+chart_of_kueue() { echo "$(go=$(go_program) module_files sigs.k8s.io/kueue "e2e/$1")/charts/kueue"; }
+
 # since MICROSECONDS: seconds with one digit
 now() { echo "${EPOCHREALTIME/[.,]/}"; }
 since() { local tenths=$((($(now) - $1 + 50000) / 100000)); echo "$((tenths / 10)).$((tenths % 10))"; }

@@ -14,7 +14,6 @@ install_kueue() {
   kube label node $node cotrain.test/flavor=spot --overwrite >/dev/null
   until_true 60 "$module answers its webhooks" of_team apply --server-side -f "$e2e/jobs/kueue.yaml"
 }
-chart_of_kueue() { echo "$(go=$(go_program) module_files sigs.k8s.io/kueue "e2e/$1")/charts/kueue"; }
 
 # The queue goes before the controller that takes its finalizers off.
 uninstall_kueue() {

@@ -70,6 +70,12 @@ TEXT
 }
 digest_of_operator() { tar -xOf "$operator" --wildcards '*index.json' | grep -o 'sha256:[0-9a-f]\{12\}' | head -n 1; }
 
+# make_kueue VERSION: with its chart, which cannot be fetched from where the node is
+make_kueue() {
+  "$e2e/build.sh" "$1" >/dev/null
+  [ -d "$(chart_of_kueue "$1")" ] || fail "the chart of $1 cannot be had"
+}
+
 # All of it is read before it runs: who edits it meanwhile disturbs nobody.
 main() {
   [ "$(id -u)" = 0 ] || fail 'needs root: network namespaces, cgroups and mounts are what Pods are made of'
@@ -94,8 +100,8 @@ main() {
     gang_bin=$("$e2e/build.sh" gang | tail -n 1)
     reference=$(go=$(go_program) module_files github.com/kubeflow/trainer/v2)/charts/kubeflow-trainer
     [ -d "$reference" ] || fail 'the module of the reference cannot be had'
-    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue,* | *,kueue@*) "$e2e/build.sh" kueue-0.19 >/dev/null ;; esac
-    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue_before,* | *,kueue_before@*) "$e2e/build.sh" kueue-0.15 >/dev/null ;; esac
+    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue,* | *,kueue@*) make_kueue kueue-0.19 ;; esac
+    case $extent,$COTRAIN_E2E_ONLY, in full,* | *,kueue_before,* | *,kueue_before@*) make_kueue kueue-0.15 ;; esac
   fi
   images=$("$e2e/image/build.sh" $([ $extent = smoke ] && echo smoke || echo full) "$kube_bin/kubectl" | tail -n 1)
   say "everything is built after $SECONDS s"
