@@ -56,17 +56,6 @@ class object_writer {
 
 }  // namespace
 
-bool event_recorder::admit_normal(moment now) {
-    if (now > filled_at_) {
-        const double seconds = std::chrono::duration<double>(now - filled_at_).count();
-        normal_tokens_ = std::min(normal_events_qps, normal_tokens_ + seconds * normal_events_qps);
-        filled_at_ = now;
-    }
-    if (normal_tokens_ < 1) return false;
-    normal_tokens_ -= 1;
-    return true;
-}
-
 std::optional<event_write> event_recorder::record(const event_note& what, moment now, wall_micros wall) {
     const std::string note = base::one_line(what.note, event_note_bytes_max);
     std::string identity = identity_of(what, note);
@@ -76,7 +65,8 @@ std::optional<event_write> event_recorder::record(const event_note& what, moment
         by_identity_.erase(it);
         known_.erase(old);
     }
-    if (what.type == event_type::normal && !admit_normal(now)) {
+    const std::size_t group = std::hash<std::string_view>{}(what.about.ns);
+    if (what.type == event_type::normal && !normal_.take(group, now, normal_events_ahead)) {
         ++metrics_.dropped;
         return std::nullopt;
     }

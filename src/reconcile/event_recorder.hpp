@@ -11,6 +11,7 @@
 
 #include "reconcile/delay_queue.hpp"
 #include "reconcile/election.hpp"
+#include "reconcile/fair_bucket.hpp"
 
 namespace cotrain::reconcile {
 
@@ -18,7 +19,10 @@ inline constexpr std::size_t event_note_bytes_max = 1024;            // the API'
 inline constexpr std::size_t event_series_max = 4096;                // remembered; the least recent is forgotten
 inline constexpr auto event_series_idle = std::chrono::minutes(6);   // a repetition after that begins anew
 inline constexpr auto event_series_pause = std::chrono::minutes(5);  // between two writes of one series
-inline constexpr double normal_events_qps = 10;                      // of all objects; more are dropped
+// Normal events of all objects. Namespaces share the rate fairly: one whose part is used up has its next ones dropped.
+inline constexpr double normal_events_qps = 10;
+inline constexpr double normal_events_burst = 10;
+inline constexpr auto normal_events_ahead = std::chrono::seconds(1);  // of the rate, by all together
 
 enum class event_type : std::uint8_t { normal, warning };
 
@@ -81,7 +85,6 @@ class event_recorder {
         moment last_seen;
         moment last_write;
     };
-    [[nodiscard]] bool admit_normal(moment now);
     [[nodiscard]] event_write create(const event_note& what, const std::string& note, std::string name,
                                      wall_micros wall) const;
     [[nodiscard]] std::optional<event_write> repeat(known_event& known, moment now, wall_micros wall);
@@ -91,8 +94,7 @@ class event_recorder {
     std::string instance_;
     std::list<known_event> known_;  // the most recent first
     std::unordered_map<std::string_view, std::list<known_event>::iterator> by_identity_;
-    double normal_tokens_ = normal_events_qps;
-    moment filled_at_{};
+    fair_bucket normal_{normal_events_qps, normal_events_burst};
     std::int64_t last_name_ = 0;
     event_metrics metrics_;
 };

@@ -1,7 +1,6 @@
 // How long a failed key waits: its own exponential backoff, and one bucket over all of them, shared fairly.
 #pragma once
 
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "reconcile/delay_queue.hpp"
+#include "reconcile/fair_bucket.hpp"
 #include "reconcile/key.hpp"
 
 namespace cotrain::reconcile {
@@ -35,7 +35,6 @@ class retry_limit {
         if (slots > failures_.size()) failures_.resize(slots);
     }
     // The delay after one more failure: the longer of the key's own and the bucket's, from which a token is taken.
-    // Groups that have to wait get equal parts of the bucket: many failing keys of one do not hold up the others.
     [[nodiscard]] std::chrono::nanoseconds failed(slot s, std::size_t group, moment now, bool passing = false);
     // The key succeeded: its next failure starts from the beginning.
     void forget(slot s);
@@ -44,15 +43,10 @@ class retry_limit {
 
    private:
     [[nodiscard]] std::chrono::nanoseconds own_delay(unsigned failures, bool passing) const;
-    void refill(moment now);
-    [[nodiscard]] std::chrono::nanoseconds take_token(std::size_t group);
 
     retry_policy policy_;
     std::vector<std::uint8_t> failures_;
-    double tokens_;
-    std::array<double, 256> owed_{};  // tokens that groups took before they came; few groups have one place in common
-    moment filled_at_{};
-    bool started_ = false;
+    fair_bucket bucket_;
 };
 
 }  // namespace cotrain::reconcile

@@ -324,7 +324,7 @@ const row rows[] = {
      [](stage_set& s) {
          s.begin();
          s.p->clean = true;
-         s.p->notes().autopsy = s.c.steady;
+         s.p->notes().autopsy = taken_turn{.turn = 0, .ask = s.c.steady};
      },
      act::autopsy},
     {"the status is written", torch_runtime, "", true,

@@ -106,7 +106,7 @@ bool job_is_due(const job_view& v, const circumstances& c) {
 // How long until an autopsy that had to wait may go; nothing: none waits.
 std::optional<nanoseconds> autopsy_wait(const job_history* known, moment now) {
     if (known == nullptr || known->looked == nullptr || !known->looked->autopsy) return std::nullopt;
-    return std::max<nanoseconds>(*known->looked->autopsy - now, {});
+    return std::max<nanoseconds>(known->looked->autopsy->ask - now, {});
 }
 
 // Until the job is to be explained: the sooner of a look and an autopsy.

@@ -1,6 +1,7 @@
 // Why a job's Pods do not come, or failed: lists of Pods and Events, one page each, as often as look.hpp allows.
 
 #include <algorithm>
+#include <functional>
 
 #include "reconcile/trainjob/reconciler.hpp"
 
@@ -30,6 +31,18 @@ runtime::first_failure without_pod(std::int32_t attempt, base::seconds_time at) 
     return out;
 }
 
+std::optional<taken_turn> take_turn(fair_bucket& all, std::string_view ns, moment now,
+                                    std::chrono::nanoseconds longest = std::chrono::nanoseconds::max()) {
+    const auto mine = all.take(std::hash<std::string_view>{}(ns), now, longest);
+    if (!mine) return std::nullopt;
+    return taken_turn{.turn = *mine, .ask = now};
+}
+
+bool is_due(taken_turn& mine, fair_bucket& all, moment now) {
+    mine.ask = now + all.wait(mine.turn, now);
+    return mine.ask == now;
+}
+
 bool has_failed(const progress& p) { return p.set && api::is_true(p.set->conditions, names::job_set_failed); }
 
 }  // namespace
@@ -53,8 +66,8 @@ awaitable<base::result<std::string>> trainjob_reconciler::ask(const progress* p,
 awaitable<void> trainjob_reconciler::look_into(watch::text_id key, progress* p) {
     look_notes& notes = p->notes();
     const moment now = with_.steady();
-    if (!notes.place) notes.place = looks_.reserve(now);
-    p->looked = *notes.place > now;
+    if (!notes.turn) notes.turn = take_turn(looks_, p->job.meta.ns, now);
+    p->looked = !is_due(*notes.turn, looks_, now);
     if (p->looked) co_return;
     if (!p->look) {
         const job_view v = view_of(all_, children_, key);
@@ -112,12 +125,13 @@ bool trainjob_reconciler::begin_autopsy(const job_view& v, progress& p, moment n
     if (!notes.autopsy) {
         const auto attempt = failed_attempt(v, tells_state());
         const bool again = attempt ? *attempt == notes.told_attempt : !notes.spent(now);
-        if (again || autopsies_.wait(now) > autopsy_wait_max) return false;
+        if (again) return false;
+        notes.autopsy = take_turn(autopsies_, p.job.meta.ns, now, autopsy_wait_max);
+        if (!notes.autopsy) return false;
         if (attempt) notes.told_attempt = *attempt;
         notes.attempt = attempt ? *attempt : p.set ? p.set->restarts : 0;
-        notes.autopsy = autopsies_.reserve(now);
     }
-    return *notes.autopsy <= now;
+    return is_due(*notes.autopsy, autopsies_, now);
 }
 
 }  // namespace cotrain::reconcile

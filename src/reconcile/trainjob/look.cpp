@@ -20,7 +20,7 @@ void look_notes::note(runtime::diagnosis d, moment now) {
     pause = same && next ? std::min(pause * 2, look_pause_max) : look_pause;
     if (!same) found = std::move(d);
     next = now + pause;
-    place.reset();
+    turn.reset();
 }
 
 bool pods_are_there(const job_view& v) {
@@ -62,7 +62,7 @@ std::optional<std::chrono::nanoseconds> look_wait(const job_view& v, const look_
     if (!is_queued(v) && (!pods_are_wanted(v) || pods_are_there(v))) return std::nullopt;
     std::chrono::nanoseconds wait = pods_wanted_since(v) + look_after - wall;
     if (known != nullptr && known->next) wait = std::max<std::chrono::nanoseconds>(wait, *known->next - steady);
-    if (known != nullptr && known->place) wait = std::max<std::chrono::nanoseconds>(wait, *known->place - steady);
+    if (known != nullptr && known->turn) wait = std::max<std::chrono::nanoseconds>(wait, known->turn->ask - steady);
     return std::max<std::chrono::nanoseconds>(wait, {});
 }
 

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "reconcile/delay_queue.hpp"
+#include "reconcile/fair_bucket.hpp"
 #include "reconcile/trainjob/view.hpp"
 #include "runtime/autopsy.hpp"
 #include "runtime/diagnosis.hpp"
@@ -24,43 +25,28 @@ inline constexpr std::chrono::minutes event_age_max{15};
 inline constexpr std::chrono::minutes autopsy_wait_max{5};
 inline constexpr std::uint32_t autopsy_page_items = 50;
 
-// Looks of all jobs together: a place in a row for each.
-class look_budget {
-   public:
-    // `pause`: between two in the long run; so many may go at once after a calm.
-    explicit look_budget(std::chrono::milliseconds pause, unsigned at_once = 1) : pause_(pause), at_once_(at_once) {}
+// Five a second in all: three looks, and two autopsies, whose Pods may go at any time. Namespaces share them fairly.
+// A look lists three pages at most (runtime::look_requests_max), an autopsy two, and mostly one each.
+inline constexpr double looks_per_second = 2.99;
+inline constexpr double looks_at_once = 1;
+inline constexpr double autopsies_per_second = 2;
+inline constexpr double autopsies_at_once = 10;
 
-    // When the next one may go: now, or later. The place is taken.
-    [[nodiscard]] moment reserve(moment now) {
-        next_ = std::max(next_, now - (at_once_ - 1) * pause_);
-        const moment mine = std::max(next_, now);
-        next_ += pause_;
-        return mine;
-    }
-    // How long one that asked now would wait.
-    [[nodiscard]] moment::duration wait(moment now) const { return std::max(next_ - now, moment::duration{}); }
-
-   private:
-    std::chrono::milliseconds pause_;
-    unsigned at_once_;
-    moment next_{};
+// A turn among all jobs, and when to ask for it: others may come in between.
+struct taken_turn {
+    fair_bucket::turn turn;
+    moment ask;
 };
-
-// Five a second in all: three looks, and two autopsies, whose Pods may go at any time. A look lists three pages at most
-// (runtime::look_requests_max), an autopsy two, and mostly one each.
-inline constexpr std::chrono::milliseconds pause_between_looks{334};
-inline constexpr std::chrono::milliseconds pause_between_autopsies{500};
-inline constexpr unsigned autopsies_at_once = 10;
 
 // What is known of a job that was looked into. Healthy jobs have none.
 struct look_notes {
-    std::optional<moment> place{};  // in the row of looks
-    std::optional<moment> next{};   // no look before; nothing: there was none yet
+    std::optional<taken_turn> turn{};  // to look
+    std::optional<moment> next{};      // no look before; nothing: there was none yet
     std::chrono::minutes pause{look_pause};
     runtime::diagnosis found{};
-    std::optional<moment> autopsy{};  // wanted: when it may go
-    std::int32_t attempt = 0;         // that failed
-    std::int32_t told_attempt = -1;   // the last one of which Pods were asked for when it had failed
+    std::optional<taken_turn> autopsy{};  // wanted
+    std::int32_t attempt = 0;             // that failed
+    std::int32_t told_attempt = -1;       // the last one of which Pods were asked for when it had failed
     std::optional<moment> dissected{};
     base::seconds_time told_until{};  // when the Pod failed that was told last, by the clock of its node
 

@@ -158,8 +158,8 @@ class trainjob_reconciler {
     missing_rights event_rights_;     // likewise Events
     missing_rights workload_rights_;  // likewise Workloads; or there is no Kueue
     moment states_untold_until_{};    // the API server has pruned status.state: an older definition
-    look_budget looks_{pause_between_looks};
-    look_budget autopsies_{pause_between_autopsies, autopsies_at_once};
+    fair_bucket looks_{looks_per_second, looks_at_once};
+    fair_bucket autopsies_{autopsies_per_second, autopsies_at_once};
 };
 
 }  // namespace cotrain::reconcile
