@@ -204,12 +204,6 @@ void drop_pods(api::train_job_status& status) {
 
 }  // namespace
 
-bool awaits_pods(const api::job_set& set) {
-    const bool ended =
-        api::is_true(set.conditions, names::job_set_completed) || api::is_true(set.conditions, names::job_set_failed);
-    return !ended && !set.suspend && !(std::ranges::all_of(set.jobs, is_there) && !set.jobs.empty());
-}
-
 void keep_state(api::train_job_status& status, const api::train_job_status& of) {
     api::train_job_status kept = of;
     kept.conditions = std::move(status.conditions);

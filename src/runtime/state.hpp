@@ -21,8 +21,4 @@ void tell_state(api::train_job_status& status, const status_input& in, const api
 // Takes the fields of our own over from another status.
 void keep_state(api::train_job_status& status, const api::train_job_status& of);
 
-// Whether some Pods of the JobSet are awaited: it is neither suspended nor ended, and not all of them are ready or
-// done.
-[[nodiscard]] bool awaits_pods(const api::job_set& set);
-
 }  // namespace cotrain::runtime

@@ -153,8 +153,6 @@ struct right {
 
 // Refers to `own`.
 [[nodiscard]] std::vector<right> operator_rights(const own_objects& own);
-// The rights about PodGroups matter only where there are such.
-[[nodiscard]] bool about_pod_groups(const right& of);
 
 // One verb of a right, in the namespace that the operator runs in.
 [[nodiscard]] std::vector<kube::access_question> questions_of(const right& of, std::string_view own_namespace);

@@ -161,8 +161,6 @@ std::vector<right> operator_rights(const own_objects& own) {
     return out;
 }
 
-bool about_pod_groups(const right& of) { return of.plural == "podgroups"; }
-
 std::vector<kube::access_question> questions_of(const right& of, std::string_view own_namespace) {
     std::vector<kube::access_question> out;
     for (std::string_view rest = of.verbs; !rest.empty();) {
