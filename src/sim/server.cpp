@@ -311,7 +311,7 @@ awaitable<void> server::collect_loop() {
     }
 }
 
-awaitable<response> server::work_out(net::incoming in) {
+awaitable<response> server::work_out(net::incoming in, bool* wrote) {
     const base::seconds_time time = now();
     admission_talk talk{.who = everybody()};
     if (const auto known = cluster_.tokens().find(bearer_of(in)); known != cluster_.tokens().end()) {
@@ -322,7 +322,9 @@ awaitable<response> server::work_out(net::incoming in) {
     }
     const question what = to_question(in);
     for (;;) {
+        const std::uint64_t before = cluster_.objects().version();
         response said = ask(cluster_, what, time, &talk);
+        *wrote = cluster_.objects().version() != before;
         const auto* const hook = std::get_if<hook_call>(&said);
         if (hook == nullptr) co_return said;
         talk.answer(co_await hooks_.call(*hook));
@@ -359,13 +361,13 @@ awaitable<void> server::serve(net::incoming in, const fault_rule* fault) {
     const auto begun = std::chrono::steady_clock::now();
     const auto strikes = [&](fault_action what) { return fault != nullptr && fault->action == what; };
     response said = answer{};
+    bool wrote = false;
     if (strikes(fault_action::status)) {
         const failure why{fault->code, fault->code == 429 ? "TooManyRequests" : "InternalError", "a fault by script"};
         said = answer{.status = why.code, .body = to_status(why), .retry_after_seconds = fault->retry_after_seconds};
     } else {
-        const std::uint64_t before = cluster_.objects().version();
-        said = co_await work_out(in);
-        if (cluster_.objects().version() != before) changed();
+        said = co_await work_out(in, &wrote);
+        if (wrote) changed();
     }
     const bool expires = strikes(fault_action::expire);
     if (expires && std::holds_alternative<answer>(said)) {
@@ -381,6 +383,8 @@ awaitable<void> server::serve(net::incoming in, const fault_rule* fault) {
                      .status = whole != nullptr ? whole->status : 200,
                      .bytes_in = in.body().size(),
                      .bytes_out = whole != nullptr ? whole->body.size() : 0,
+                     .writes = in.head().method != "GET",
+                     .changed = wrote,
                      .took = std::chrono::steady_clock::now() - begun});
     }
     if (strikes(fault_action::drop)) {

@@ -79,6 +79,8 @@ struct request_note {
     int status = 0;
     std::size_t bytes_in = 0;
     std::size_t bytes_out = 0;
+    bool writes = false;              // it may change objects…
+    bool changed = false;             // …and did
     std::chrono::nanoseconds took{};  // inside of the server
 };
 
@@ -120,7 +122,7 @@ class server {
     [[nodiscard]] awaitable<void> handle(net::incoming in);
     [[nodiscard]] awaitable<void> serve(net::incoming in, const fault_rule* fault);
     // Asks the cluster, and webhooks as often as it takes.
-    [[nodiscard]] awaitable<response> work_out(net::incoming in);
+    [[nodiscard]] awaitable<response> work_out(net::incoming in, bool* wrote);
     static void reply(net::incoming& in, const answer& whole);
     [[nodiscard]] awaitable<void> stream(net::incoming in, opened_watch what, bool expires);
     [[nodiscard]] awaitable<void> collect_loop();

@@ -14,41 +14,6 @@
 namespace cotrain::sim {
 namespace {
 
-// ".status.conditions[?(@.type==\"Complete\")].status", ".status.conditions[-1:].type", ".metadata.labels.a\.b"
-doc::ref look_up(doc::ref at, std::string_view path) {
-    while (!path.empty() && at) {
-        if (path.front() == '[') {
-            const std::size_t end = path.find(']');
-            if (end == std::string_view::npos) return {};
-            const std::string_view inside = path.substr(1, end - 1);
-            path.remove_prefix(end + 1);
-            if (inside == "-1:" || inside == "-1") {
-                at = at.empty() ? doc::ref{} : at.at(at.size() - 1);
-            } else if (inside.starts_with("?(@.")) {
-                const std::size_t sign = inside.find("==");
-                const std::size_t from = inside.find_first_of("\"'", sign);
-                const std::size_t to = inside.find_last_of("\"'");
-                if (sign == std::string_view::npos || from == std::string_view::npos || to <= from) return {};
-                at = at.find_by(inside.substr(4, sign - 4), inside.substr(from + 1, to - from - 1));
-            } else if (!inside.empty() && inside.find_first_not_of("0123456789") == std::string_view::npos) {
-                at = at.at(std::stoul(std::string{inside.substr(0, 9)}));
-            } else {
-                return {};
-            }
-            continue;
-        }
-        if (path.front() == '.') path.remove_prefix(1);
-        std::string name;
-        while (!path.empty() && path.front() != '.' && path.front() != '[') {
-            if (path.front() == '\\' && path.size() > 1) path.remove_prefix(1);
-            name += path.front();
-            path.remove_prefix(1);
-        }
-        if (!name.empty()) at = at.get(name);
-    }
-    return at;
-}
-
 std::string age(doc::ref time, base::seconds_time now) {
     const auto then = base::parse_time_seconds(time.as_string());
     return then ? short_duration(now - *then) : "<unknown>";
@@ -94,6 +59,40 @@ void append_cell(doc::editor cells, const column& of, doc::ref object, base::sec
 }
 
 }  // namespace
+
+doc::ref look_up(doc::ref at, std::string_view path) {
+    while (!path.empty() && at) {
+        if (path.front() == '[') {
+            const std::size_t end = path.find(']');
+            if (end == std::string_view::npos) return {};
+            const std::string_view inside = path.substr(1, end - 1);
+            path.remove_prefix(end + 1);
+            if (inside == "-1:" || inside == "-1") {
+                at = at.empty() ? doc::ref{} : at.at(at.size() - 1);
+            } else if (inside.starts_with("?(@.")) {
+                const std::size_t sign = inside.find("==");
+                const std::size_t from = inside.find_first_of("\"'", sign);
+                const std::size_t to = inside.find_last_of("\"'");
+                if (sign == std::string_view::npos || from == std::string_view::npos || to <= from) return {};
+                at = at.find_by(inside.substr(4, sign - 4), inside.substr(from + 1, to - from - 1));
+            } else if (!inside.empty() && inside.find_first_not_of("0123456789") == std::string_view::npos) {
+                at = at.at(std::stoul(std::string{inside.substr(0, 9)}));
+            } else {
+                return {};
+            }
+            continue;
+        }
+        if (path.front() == '.') path.remove_prefix(1);
+        std::string name;
+        while (!path.empty() && path.front() != '.' && path.front() != '[') {
+            if (path.front() == '\\' && path.size() > 1) path.remove_prefix(1);
+            name += path.front();
+            path.remove_prefix(1);
+        }
+        if (!name.empty()) at = at.get(name);
+    }
+    return at;
+}
 
 std::string short_duration(std::chrono::seconds passed) {
     const auto s = std::max<std::int64_t>(passed.count(), 0);

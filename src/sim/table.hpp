@@ -23,6 +23,8 @@ struct list_facts {
                                      const list_facts& facts, base::seconds_time now, bool columns = true);
 // The object of a record, in the form of that kind.
 [[nodiscard]] doc::ref open_as(doc::arena& memory, const kind& of, const record& object);
+// The value at a path of a printer column: ".status.conditions[?(@.type==\"Ready\")].status", ".spec.parts[0].name".
+[[nodiscard]] doc::ref look_up(doc::ref at, std::string_view path);
 // An object's metadata alone (PartialObjectMetadata).
 [[nodiscard]] std::string only_metadata(const record& object);
 
