@@ -89,7 +89,7 @@ row 4 'an event of 10 KB that is nobody'"'"'s business: TLS and decoding (withou
 say 'the operator, the canned responder and the reference on the embedded server'
 reference=()
 if test/controlplane/build.sh reference >"$work/built" 2>&1; then
-  reference=(--controller 'reference=bench/reference.sh {kubeconfig} {dir} {port}')
+  reference=(--controller 'reference=bench/controller.sh reference {kubeconfig} {dir} {port}')
 fi
 all=(--controller "canned=$build/bench/canned {kubeconfig}" --controller "cotrain=cotrain" "${reference[@]}")
 bench() { "$program" bench --repetitions $repetitions "$@" >"$work/said" || { cat "$work/said" >&2; exit 1; }; }
@@ -101,7 +101,7 @@ ours=$(of "$work/burst" cotrain jobs_per_second)
 if [ ${#reference[@]} -gt 0 ]; then
   # As it is installed it falls behind: its time grows with the load's length, so that a short one will do.
   bench --repetitions 1 --duration 2s --rate 100 --script never --json "$work/limited" \
-    --controller 'reference=QPS=50 BURST=100 bench/reference.sh {kubeconfig} {dir} {port}'
+    --controller 'reference=QPS=50 BURST=100 bench/controller.sh reference {kubeconfig} {dir} {port}'
   share=$(ratio "$(of "$work/limited" reference p50_ms)" "$(of "$work/open" cotrain p50_ms)" %.0f)
   row 6 'create -> JobSet on F at 100/s, p50 beside the reference as installed, 50 requests/s' '<= 1/20' "1/$share" "$(holds "$share" '>=' 20)"
   theirs=$(of "$work/burst" reference jobs_per_second)

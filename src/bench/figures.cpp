@@ -70,7 +70,7 @@ void append(std::string& out, const controller_result& from) {
         if (!std::exchange(first, false)) out += ",\n";
         base::append_json_string(out, what);
         out += ':';
-        list(out, std::array{row.requests, row.bytes_sent, row.bytes_received},
+        list(out, std::array{row.requests, row.bytes_sent, row.bytes_received, row.unchanged, row.conflicts},
              [&](std::uint64_t value) { out += std::to_string(value); });
     }
     out += "}}";
@@ -94,7 +94,8 @@ controller_result read_controller(doc::ref from) {
         out.samples.push_back({at(each, 0), at(each, 1), at(each, 2), count_at(each, 3)});
     for (const auto& each : from.get("traffic").members())
         out.traffic[std::string(each.key())] = {count_at(each.value, 0), count_at(each.value, 1),
-                                                count_at(each.value, 2)};
+                                                count_at(each.value, 2), count_at(each.value, 3),
+                                                count_at(each.value, 4)};
     out.traffic_jobs = static_cast<std::uint64_t>(std::max<std::int64_t>(0, from.get("trafficJobs").as_int(0)));
     return out;
 }
@@ -197,22 +198,28 @@ std::unexpected<base::error> too_few(const controller_result& base, const contro
 
 std::span<const bench_metric> bench_metrics() {
     static constexpr std::array all{
-        bench_metric{"p50_ms", "create → JobSet, p50", "ms", false, true},
+        bench_metric{"p50_ms", "create → done, p50", "ms", false, true},
         bench_metric{"p90_ms", "p90", "ms", false, true},
         bench_metric{"p99_ms", "p99", "ms", false, true},
         bench_metric{"p999_ms", "p99.9", "ms", false, false},
         bench_metric{"own_p50_ms", "of it not in the server, p50", "ms", false, true},
         bench_metric{"own_p99_ms", "of it not in the server, p99", "ms", false, true},
-        bench_metric{"jobs_per_second", "jobs a second", "", true, true},
-        bench_metric{"cpu_ms_per_job", "CPU a job", "ms", false, true},
+        bench_metric{"update_p50_ms", "update → done, p50", "ms", false, true},
+        bench_metric{"update_p99_ms", "p99", "ms", false, true},
+        bench_metric{"remove_p50_ms", "delete → gone, p50", "ms", false, true},
+        bench_metric{"remove_p99_ms", "p99", "ms", false, true},
+        bench_metric{"jobs_per_second", "objects a second", "", true, true},
+        bench_metric{"cpu_ms_per_job", "CPU an object", "ms", false, true},
         bench_metric{"resident_idle_mib", "resident memory, idle", "MiB", false, true},
         bench_metric{"resident_peak_mib", "resident memory, peak", "MiB", false, true},
-        bench_metric{"requests_per_job", "requests a job", "", false, true},
-        bench_metric{"bytes_sent_per_job", "bytes sent a job", "B", false, true},
-        bench_metric{"bytes_received_per_job", "bytes received a job", "B", false, true},
-        bench_metric{"first_apply_ms", "exec → first apply", "ms", false, true},
-        bench_metric{"start_ms", "exec → first JobSet", "ms", false, true},
-        bench_metric{"bench_cpu_ms_per_job", "CPU a job of server and load", "ms", false, false},
+        bench_metric{"requests_per_job", "requests an object", "", false, true},
+        bench_metric{"bytes_sent_per_job", "bytes sent an object", "B", false, true},
+        bench_metric{"bytes_received_per_job", "bytes received an object", "B", false, true},
+        bench_metric{"unchanged_per_job", "writes an object that changed nothing", "", false, false},
+        bench_metric{"conflicts_per_job", "conflicts an object", "", false, false},
+        bench_metric{"first_apply_ms", "exec → first write", "ms", false, true},
+        bench_metric{"start_ms", "exec → first one done", "ms", false, true},
+        bench_metric{"bench_cpu_ms_per_job", "CPU an object of server and load", "ms", false, false},
     };
     return all;
 }

@@ -38,6 +38,8 @@ struct bench_traffic {
     std::uint64_t requests = 0;
     std::uint64_t bytes_sent = 0;      // bodies
     std::uint64_t bytes_received = 0;  // bodies; of watches all that they brought
+    std::uint64_t unchanged = 0;       // writes that changed nothing
+    std::uint64_t conflicts = 0;
 };
 
 struct controller_result {

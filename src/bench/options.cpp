@@ -109,6 +109,7 @@ struct reading {
     bench_options out{};
     std::optional<double> duration{};
     bool jobs_given = false;
+    std::string_view only_train_jobs{};  // an option that is given and has no meaning for other objects
     bool limit_given = false;
 };
 
@@ -142,7 +143,17 @@ base::result<> read_player(std::string_view value, bench_options& into) {
 std::vector<option> table_of(reading& to) {
     bench_options& out = to.out;
     bench_load& load = out.load;
-    return {count_option("--nodes", load.nodes, 1, bench_nodes_max),
+    return {{"--nodes",
+             [&](std::string_view value) {
+                 to.only_train_jobs = "--nodes";
+                 return read_count(value, 1, bench_nodes_max, load.nodes);
+             }},
+            file_option("--scenario", out.scenario),
+            {"--crds",
+             [&](std::string_view value) -> base::result<> {
+                 out.crds.emplace_back(value);
+                 return {};
+             }},
             count_option("--in-flight", load.in_flight, 1, bench_jobs_max),
             count_option("--warm-up", load.warm_up, 0, bench_jobs_max),
             count_option("--repetitions", out.repetitions, 1, bench_repetitions_max),
@@ -170,10 +181,17 @@ std::vector<option> table_of(reading& to) {
                  return read_percent(value, out.fail_over);
              }},
             {"--rate", [&](std::string_view value) { return read_rate(value, load); }},
-            {"--policy", [&](std::string_view value) { return read_policy(value, load); }},
+            {"--policy",
+             [&](std::string_view value) {
+                 to.only_train_jobs = "--policy";
+                 return read_policy(value, load);
+             }},
             {"--controller", [&](std::string_view value) { return read_controller(value, out); }},
             {"--churn", [&](std::string_view value) { return read_churn(value, load); }},
-            {"--script", [&](std::string_view value) { return read_player(value, out); }}};
+            {"--script", [&](std::string_view value) {
+                 to.only_train_jobs = "--script";
+                 return read_player(value, out);
+             }}};
 }
 
 base::result<bench_options> finish(reading from) {
@@ -188,6 +206,12 @@ base::result<bench_options> finish(reading from) {
     }
     if (out.complete && out.kubeconfig.empty())
         return wrong("--complete: is for a real API server; the embedded one plays JobSets, see --script");
+    if (out.complete) from.only_train_jobs = "--complete";
+    if (!out.scenario.empty() && !from.only_train_jobs.empty())
+        return wrong(fmt::format("{}: is for TrainJobs; a scenario says what there is", from.only_train_jobs));
+    if (out.scenario.empty() && !out.crds.empty()) return wrong("--crds: is for a --scenario");
+    if (!out.scenario.empty() && out.controllers.empty())
+        return wrong("--scenario: of which controller? --controller says it");
     if (from.limit_given && out.baseline.empty()) return wrong("--fail-over: over what? --baseline says it");
     if (out.controllers.empty()) out.controllers.push_back({.name = "cotrain", .command = {}});
     return std::move(out);
@@ -204,9 +228,8 @@ std::string_view to_string(bench_policy policy) {
     return "";
 }
 
-std::string describe(const bench_load& load) {
-    std::string out = fmt::format("{} {} jobs of {} node{}, ", load.jobs, to_string(load.policy), load.nodes,
-                                  load.nodes == 1 ? "" : "s");
+std::string describe(const bench_load& load, std::string_view title) {
+    std::string out = fmt::format("{} {}, ", load.jobs, title);
     out += load.rate == 0 ? fmt::format("a burst with {} in flight", load.in_flight)
                           : fmt::format("{} a second", load.rate);
     if (load.churn_percent > 0) out += fmt::format(", {} % deleted again", load.churn_percent);
@@ -215,15 +238,21 @@ std::string describe(const bench_load& load) {
 
 std::string_view bench_help() {
     return "usage: cotrain bench [options]\n\n"
-           "Creates TrainJobs and measures how long until each has its JobSet, and what that takes: of our operator "
-           "or\n"
-           "of any controller, each as a process of its own, on an API server in this process or on a real one.\n\n"
+           "Creates TrainJobs, or what a scenario says, and measures how long until the controller is done with each, "
+           "and\n"
+           "what that takes: of our operator or of any controller, each as a process of its own, on an API server in "
+           "this\n"
+           "process or on a real one.\n\n"
+           "  --scenario FILE     other objects than TrainJobs: definitions, a template, when one is done "
+           "(docs/bench-in-ci.md)\n"
            "  --controller [NAME=]COMMAND  what to measure (default: cotrain, our operator). Repeat it to compare: "
            "they\n"
            "                      take turns. The command is for sh; {kubeconfig} in it is replaced, {dir} becomes a\n"
            "                      directory that is removed with the run, {port} a free one; KUBECONFIG is set as "
            "well\n"
-           "  --jobs N            of each repetition (1000), or --duration TIME: as many as the rate makes in it\n"
+           "  --crds PATH         a file or folder with definitions for it, as often as needed\n"
+           "  --jobs N            objects of each repetition (1000), or --duration TIME: as many as the rate makes in "
+           "it\n"
            "  --nodes N           of each job (4)\n"
            "  --policy NAME       torch, mpi or plain (torch)\n"
            "  --rate N            jobs a second (100). The clock of a job starts when it was due, so that a slow\n"

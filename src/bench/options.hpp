@@ -33,7 +33,7 @@ struct bench_load {
 };
 
 // "1000 torch jobs of 4 nodes, 100 a second": what has to be equal for results to be compared.
-[[nodiscard]] std::string describe(const bench_load& load);
+[[nodiscard]] std::string describe(const bench_load& load, std::string_view title);
 
 struct bench_controller {
     std::string name;
@@ -49,8 +49,10 @@ struct bench_options {
                               .run = std::chrono::milliseconds(500),
                               .end = sim::player_script::ending::succeed,
                               .pods = false};
-    std::string kubeconfig{};  // of a real API server; empty: the embedded one
-    bool complete = false;     // on a real one: ends the JobSets, as nobody there might
+    std::string scenario{};           // a file; empty: TrainJobs
+    std::vector<std::string> crds{};  // files or folders with more definitions for it
+    std::string kubeconfig{};         // of a real API server; empty: the embedded one
+    bool complete = false;            // on a real one: ends the JobSets, as nobody there might
     std::string json{}, html{}, markdown{};
     std::string baseline{};  // a file, or a controller of this run
     double fail_over = 0.10;

@@ -110,9 +110,9 @@ constexpr std::string_view style =
 constexpr double nines_of(double share) { return share >= 1 ? 9 : -std::log10(1 - share); }
 
 std::string latency_plot(const bench_result& result) {
-    plot out{.title = "From a TrainJob to its JobSet: how many were there by when",
-             .x = {.label = "milliseconds since the job was due", .log = true},
-             .y = {.label = "share of all jobs",
+    plot out{.title = "From create to done: how many were there by when",
+             .x = {.label = "milliseconds since the object was due", .log = true},
+             .y = {.label = "share of all objects",
                    .ticks = {{0, "0 %"}, {nines_of(.5), "50 %"}, {1, "90 %"}, {2, "99 %"}, {3, "99.9 %"}}}};
     double most = 0;
     for (const controller_result& each : result.controllers) {
@@ -180,18 +180,27 @@ std::string metric_table(const bench_result& result) {
     return out + "</table>\n";
 }
 
+// "; 1.20 changed nothing; 0.10 conflicts"
+std::string waste(const bench_traffic& row, double objects) {
+    std::string out;
+    if (row.unchanged > 0)
+        out += fmt::format("; {} changed nothing", figure(static_cast<double>(row.unchanged) / objects));
+    if (row.conflicts > 0) out += fmt::format("; {} conflicts", figure(static_cast<double>(row.conflicts) / objects));
+    return out;
+}
+
 std::string traffic_table(const bench_result& result) {
     std::string out;
     for (const controller_result& each : result.controllers) {
         if (each.traffic.empty()) continue;
         out += fmt::format(
-            "<section><table><thead><tr><th>{}: for each job</th><th>requests</th><th>bytes sent</th>"
+            "<section><table><thead><tr><th>{}: for each object</th><th>requests</th><th>bytes sent</th>"
             "<th>bytes received</th></tr></thead>\n",
             escaped(each.name));
         const double jobs = std::max(1.0, static_cast<double>(each.traffic_jobs));
         for (const auto& [what, row] : each.traffic)
-            out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(what),
-                               figure(static_cast<double>(row.requests) / jobs),
+            out += fmt::format("<tr><td>{}{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n", escaped(what),
+                               waste(row, jobs), figure(static_cast<double>(row.requests) / jobs),
                                figure(static_cast<double>(row.bytes_sent) / jobs),
                                figure(static_cast<double>(row.bytes_received) / jobs));
         out += "</table></section>\n";
@@ -243,7 +252,7 @@ cells metric_rows(const bench_result& result) {
 }
 
 cells traffic_rows(const bench_result& result) {
-    cells out{{"requests a job (bytes sent, received)"}};
+    cells out{{"requests an object (bytes sent, received)"}};
     std::map<std::string, int> kinds;
     for (const controller_result& each : result.controllers) {
         out[0].push_back(each.name);
@@ -257,8 +266,9 @@ cells traffic_rows(const bench_result& result) {
             const auto share = [&](std::uint64_t n) { return figure(static_cast<double>(n) / jobs); };
             row.push_back(found == each.traffic.end()
                               ? "–"
-                              : fmt::format("{} ({}, {})", share(found->second.requests),
-                                            share(found->second.bytes_sent), share(found->second.bytes_received)));
+                              : fmt::format("{} ({}, {}){}", share(found->second.requests),
+                                            share(found->second.bytes_sent), share(found->second.bytes_received),
+                                            waste(found->second, jobs)));
         }
         out.push_back(std::move(row));
     }
@@ -397,15 +407,15 @@ std::string bench_page(const bench_result& result, const maybe_comparison& compa
                        memory_by_time) +
            "</section>\n<section>" +
            sample_plot(result,
-                       {.title = "Resident memory by jobs",
-                        .x = {.label = "jobs that have their JobSet", .from_zero = true},
+                       {.title = "Resident memory by objects",
+                        .x = {.label = "objects that are done", .from_zero = true},
                         .y = {.label = "MiB", .from_zero = true}},
                        memory_by_jobs) +
            "</section>\n<section>" +
            sample_plot(result,
-                       {.title = "CPU of the controller for each job, as jobs grow in number",
-                        .x = {.label = "jobs that have their JobSet", .from_zero = true},
-                        .y = {.label = "milliseconds a job", .from_zero = true}},
+                       {.title = "CPU of the controller for each object, as they grow in number",
+                        .x = {.label = "objects that are done", .from_zero = true},
+                        .y = {.label = "milliseconds an object", .from_zero = true}},
                        cpu_by_jobs) +
            "</section>\n" + traffic_table(result);
     for (const controller_result& each : result.controllers)

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <set>
 #include <utility>
 
@@ -53,8 +54,9 @@ int refused(const base::error& why) { return app::used_wrongly("bench: " + why.m
 
 class bench {
    public:
-    bench(asio::io_context& loop, bench_options options) : loop_(loop), options_(std::move(options)), signals_(loop) {
-        result_.load = describe(options_.load);
+    bench(asio::io_context& loop, bench_options options, scenario of)
+        : loop_(loop), options_(std::move(options)), of_(std::move(of)), signals_(loop) {
+        result_.load = describe(options_.load, of_.title);
         result_.server = options_.kubeconfig.empty() ? "embedded" : "of the kubeconfig";
         result_.version = app::version();
         for (const bench_controller& each : options_.controllers)
@@ -85,7 +87,7 @@ class bench {
             for (std::size_t turn = 0; turn < all; ++turn) {
                 const std::size_t i = round % 2 == 0 ? turn : all - 1 - turn;
                 tell(fmt::format("{}: {} of {}", options_.controllers[i].name, round + 1, options_.repetitions));
-                bench_run run(loop_, options_, options_.controllers[i]);
+                bench_run run(loop_, options_, of_, options_.controllers[i]);
                 now_ = &run;
                 auto measured = co_await run.perform();
                 now_ = nullptr;
@@ -124,6 +126,7 @@ class bench {
 
     asio::io_context& loop_;
     bench_options options_;
+    scenario of_;
     asio::signal_set signals_;
     bench_result result_;
     std::vector<std::vector<double>> latencies_;
@@ -140,6 +143,15 @@ base::result<> write_text(const std::string& path, std::string_view text) {
     out.close();
     if (out) return {};
     return base::fail(base::errc::invalid, "cannot write " + path);
+}
+
+// What the options ask for. JobSets of a real server end when somebody ends them.
+base::result<scenario> load_of(const bench_options& options) {
+    if (options.scenario.empty()) {
+        const bool played = options.kubeconfig.empty() && options.script.end != sim::player_script::ending::never;
+        return train_job_scenario(options.load, played || options.complete, options.complete);
+    }
+    return read_scenario(options.scenario, options.crds);
 }
 
 // What is wrong with the files is to be known before the minutes that the measuring takes.
@@ -220,8 +232,14 @@ bool churned(const bench_load& load, std::int64_t number) {
     return number * load.churn_percent / 100 != (number + 1) * load.churn_percent / 100;
 }
 
-bench_run::bench_run(asio::io_context& loop, const bench_options& options, bench_controller who)
-    : loop_(loop), options_(options), who_(std::move(who)), wake_(loop), sampling_(loop), tasks_(loop.get_executor()) {}
+bench_run::bench_run(asio::io_context& loop, const bench_options& options, const scenario& of, bench_controller who)
+    : loop_(loop),
+      options_(options),
+      of_(of),
+      who_(std::move(who)),
+      wake_(loop),
+      sampling_(loop),
+      tasks_(loop.get_executor()) {}
 
 void bench_run::cancel() {
     cancelled_ = true;
@@ -241,68 +259,96 @@ awaitable<base::result<bench_measured>> bench_run::perform() {
 
 awaitable<base::result<>> bench_run::begin() {
     if (auto done = dir_.make(); !done) co_return done;
-    bench_events events{[this](std::int64_t number) { seen_job_set(number); },
-                        [this] { out_.metrics["first_apply_ms"] = milliseconds(clock::now() - exec_); },
-                        [this](std::chrono::nanoseconds time) {
-                            if (counting_) own_ms_.push_back(milliseconds(time));
-                        },
-                        [this](std::int64_t number) { seen_end(number); },
-                        [this](std::string why) {
-                            trouble_ = std::move(why);
-                            wake_.cancel();
-                        }};
-    target_ = options_.kubeconfig.empty() ? make_box_target(loop_, options_, dir_.path(), std::move(events))
-                                          : make_live_target(loop_, options_, std::move(events));
+    bench_events events{.done = [this](std::int64_t number) { seen_done(number); },
+                        .ended = [this](std::int64_t number) { seen_end(number); },
+                        .updated = [this](std::int64_t number) { seen_next(number); },
+                        .gone = [this](std::int64_t number) { seen_next(number); },
+                        .first_write =
+                            [this] {
+                                if (child_) out_.metrics["first_apply_ms"] = milliseconds(clock::now() - exec_);
+                            },
+                        .own_time =
+                            [this](std::chrono::nanoseconds time) {
+                                if (counting_) own_ms_.push_back(milliseconds(time));
+                            },
+                        .failed = [this](std::string why) { note_failure(base::fail(base::errc::internal, why)); }};
+    target_ = options_.kubeconfig.empty() ? make_box_target(loop_, options_, of_, dir_.path(), std::move(events))
+                                          : make_live_target(loop_, options_, of_, std::move(events));
     if (auto done = co_await target_->start(); !done) co_return done;
     base::result<bench_words> words = who_.command.empty()
                                           ? own_words(target_->kubeconfig(), dir_.path())
                                           : shell_words(fill_command(who_.command, target_->kubeconfig(), dir_.path()));
     if (!words) co_return base::fail(std::move(words.error()));
-    // The first job is there before the controller is.
-    jobs_.emplace_back();
-    if (auto done = co_await target_->make_job(0); !done) co_return done;
+    // The first object is there before the controller is.
+    objects_.emplace_back();
+    if (auto done = co_await target_->make(0); !done) co_return done;
     auto made = bench_child::start(std::move(*words), target_->kubeconfig(), dir_.path());
     if (!made) co_return base::fail(std::move(made.error()));
     child_ = std::move(*made);
     exec_ = child_->began();
-    auto done = co_await until(waits_for::job_sets, 1);
+    auto done = co_await until(&done_, 1);
     if (done) out_.metrics["start_ms"] = milliseconds(last_seen_ - exec_);
     co_return done;
 }
 
 awaitable<base::result<>> bench_run::measure() {
     if (auto done = co_await begin(); !done) co_return done;
-    if (auto done = co_await load_jobs(options_.load.warm_up); !done) co_return done;
+    if (auto done = co_await make_objects(options_.load.warm_up); !done) co_return done;
     static_cast<void>(target_->take_traffic());
-    first_counted_ = static_cast<std::int64_t>(jobs_.size());
+    first_counted_ = static_cast<std::int64_t>(objects_.size());
     const bench_usage before = child_->usage();
     const double own_before = own_cpu_seconds();
     counting_ = true;
     begun_ = clock::now();
     tasks_.spawn("samples", take_samples());
-    if (auto done = co_await load_jobs(options_.load.jobs); !done) co_return done;
+    if (auto done = co_await make_objects(options_.load.jobs); !done) co_return done;
     summarise(before, own_before);
+    counting_ = false;
+    if (!of_.update.empty())
+        if (auto done = co_await next_phase("update", &bench_run::update_one); !done) co_return done;
+    if (of_.removes)
+        if (auto done = co_await next_phase("remove", &bench_run::remove_one); !done) co_return done;
+    summarise_traffic();
     co_return base::result<>{};
 }
 
-awaitable<base::result<>> bench_run::load_jobs(std::int64_t count) {
-    if (auto done = co_await make_jobs(count); !done) co_return done;
-    const auto all = static_cast<std::int64_t>(jobs_.size());
-    if (auto done = co_await until(waits_for::job_sets, all); !done || !target_->jobs_end()) co_return done;
-    co_return co_await until(waits_for::ends, all);
+awaitable<base::result<>> bench_run::make_objects(std::int64_t count) {
+    std::vector<std::int64_t> numbers(static_cast<std::size_t>(count));
+    std::iota(numbers.begin(), numbers.end(), static_cast<std::int64_t>(objects_.size()));
+    objects_.resize(objects_.size() + numbers.size());
+    if (auto done = co_await pace(std::move(numbers), &done_, &bench_run::make_one); !done) co_return done;
+    const auto all = static_cast<std::int64_t>(objects_.size());
+    if (auto done = co_await until(&done_, all); !done || !of_.ends) co_return done;
+    co_return co_await until(&ends_, all);
 }
 
-awaitable<base::result<>> bench_run::make_jobs(std::int64_t count) {
-    const auto first = static_cast<std::int64_t>(jobs_.size());
-    jobs_.reserve(jobs_.size() + static_cast<std::size_t>(count));
+awaitable<base::result<>> bench_run::next_phase(std::string name, one_of what) {
+    std::vector<std::int64_t> numbers;
+    for (auto n = first_counted_; n < static_cast<std::int64_t>(objects_.size()); ++n)
+        if (!objects_[static_cast<std::size_t>(n)].removed) numbers.push_back(n);
+    next_ms_.clear();
+    next_done_ = 0;
+    const auto count = static_cast<std::int64_t>(numbers.size());
+    if (auto done = co_await pace(std::move(numbers), &next_done_, what); !done) co_return done;
+    if (auto done = co_await until(&next_done_, count); !done || count == 0) co_return done;
+    std::ranges::sort(next_ms_);
+    out_.metrics[name + "_p50_ms"] = quantile(next_ms_, 0.5);
+    out_.metrics[name + "_p99_ms"] = quantile(next_ms_, 0.99);
+    co_return base::result<>{};
+}
+
+awaitable<base::result<>> bench_run::pace(std::vector<std::int64_t> numbers, const std::int64_t* finished,
+                                          one_of what) {
+    const bool burst = options_.load.rate == 0;
     const auto begun = clock::now();
     auto last_progress = begun;
-    std::int64_t last_seen = job_sets_;
-    for (std::int64_t i = 0; i < count;) {
-        if (std::exchange(last_seen, job_sets_) != job_sets_) last_progress = clock::now();
-        if (auto fine = still_fine(options_.load.rate == 0 ? last_progress : clock::now()); !fine) co_return fine;
-        const auto due = options_.load.rate == 0 ? clock::now() : begun + due_of(options_.load, i);
-        if (options_.load.rate == 0 && first + i - job_sets_ >= options_.load.in_flight) {
+    const std::int64_t before = *finished;
+    std::int64_t last_seen = before;
+    for (std::int64_t i = 0; i < static_cast<std::int64_t>(numbers.size());) {
+        if (std::exchange(last_seen, *finished) != *finished) last_progress = clock::now();
+        if (auto fine = still_fine(burst ? last_progress : clock::now()); !fine) co_return fine;
+        const auto due = burst ? clock::now() : begun + due_of(options_.load, i);
+        if (burst && i - (*finished - before) >= options_.load.in_flight) {
             co_await wait(clock::now() + look_pause);
             continue;
         }
@@ -310,25 +356,33 @@ awaitable<base::result<>> bench_run::make_jobs(std::int64_t count) {
             co_await wait(std::min(due, clock::now() + look_pause));
             continue;
         }
-        jobs_.push_back({.due = due});
-        tasks_.spawn("a job", make_one(first + i++));
+        const std::int64_t number = numbers[static_cast<std::size_t>(i++)];
+        objects_[static_cast<std::size_t>(number)].due = due;
+        tasks_.spawn("an object", (this->*what)(number));
     }
     co_return base::result<>{};
 }
 
-awaitable<void> bench_run::make_one(std::int64_t number) {
-    auto done = co_await target_->make_job(number);
-    if (done || !trouble_.empty()) co_return;
+void bench_run::note_failure(base::result<> done) {
+    if (done || !trouble_.empty()) return;
     trouble_ = std::move(done.error().message);
     wake_.cancel();
 }
 
+awaitable<void> bench_run::make_one(std::int64_t number) { note_failure(co_await target_->make(number)); }
+
+awaitable<void> bench_run::update_one(std::int64_t number) { note_failure(co_await target_->update(number)); }
+
 awaitable<void> bench_run::remove_one(std::int64_t number) {
-    // Not from inside of the event that told of its JobSet.
+    objects_[static_cast<std::size_t>(number)].removed = true;
+    note_failure(co_await target_->remove(number));
+}
+
+awaitable<void> bench_run::churn_one(std::int64_t number) {
+    // Not from inside of the event that told that it is done.
     asio::steady_timer turn(loop_, clock::now());
     co_await turn.async_wait(use_tuple);
-    auto done = co_await target_->remove_job(number);
-    if (!done && trouble_.empty()) trouble_ = std::move(done.error().message);
+    co_await remove_one(number);
     seen_end(number);
 }
 
@@ -338,25 +392,32 @@ base::result<> bench_run::still_fine(clock::time_point last_progress) {
     if (child_ && !child_->alive())
         return base::fail(base::errc::internal, "the controller ended with " + child_->ending());
     if (clock::now() - last_progress < bench_patience) return {};
-    const bool ends_missing = job_sets_ == static_cast<std::int64_t>(jobs_.size());
     const std::string said = child_ ? child_->last_line() : std::string{};
     return base::fail(base::errc::deadline,
-                      fmt::format("nothing happened for {} s: {} jobs, {} JobSets, {} jobs ended{}{}{}",
-                                  bench_patience.count(), jobs_.size(), job_sets_, ends_,
-                                  ends_missing ? "; for a controller that ends none there is --script never" : "",
+                      fmt::format("nothing happened for {} s: {}{}{}", bench_patience.count(), what_is_missing(),
                                   said.empty() ? "" : "; the controller said last: ", said));
 }
 
-awaitable<base::result<>> bench_run::until(waits_for what, std::int64_t count) {
+std::string bench_run::what_is_missing() const {
+    std::string out = fmt::format("of {} objects {} are done", objects_.size(), done_);
+    if (of_.ends) out += fmt::format(", {} ended", ends_);
+    const auto late =
+        std::ranges::find_if(objects_, [&](const object& each) { return !each.done || (of_.ends && !each.ended); });
+    if (late != objects_.end()) out += fmt::format("; the first that is not: {}", of_.name.of(late - objects_.begin()));
+    if (of_.train_jobs && done_ == static_cast<std::int64_t>(objects_.size()))
+        out += "; for a controller that ends none there is --script never";
+    return out;
+}
+
+awaitable<base::result<>> bench_run::until(const std::int64_t* counter, std::int64_t count) {
     auto last_progress = clock::now();
     std::int64_t last = -1;
-    for (;;) {
-        const std::int64_t now = what == waits_for::job_sets ? job_sets_ : ends_;
-        if (now >= count) co_return base::result<>{};
-        if (std::exchange(last, now) != now) last_progress = clock::now();
+    while (*counter < count) {
+        if (std::exchange(last, *counter) != *counter) last_progress = clock::now();
         if (auto fine = still_fine(last_progress); !fine) co_return fine;
         co_await wait(clock::now() + look_pause);
     }
+    co_return base::result<>{};
 }
 
 awaitable<void> bench_run::wait(clock::time_point end) {
@@ -364,21 +425,33 @@ awaitable<void> bench_run::wait(clock::time_point end) {
     co_await wake_.async_wait(use_tuple);
 }
 
-void bench_run::seen_job_set(std::int64_t number) {
-    if (number < 0 || number >= static_cast<std::int64_t>(jobs_.size())) return;
-    job& of = jobs_[static_cast<std::size_t>(number)];
-    if (std::exchange(of.seen, true)) return;
-    ++job_sets_;
+bench_run::object* bench_run::known(std::int64_t number) {
+    const bool is = number >= 0 && number < static_cast<std::int64_t>(objects_.size());
+    return is ? &objects_[static_cast<std::size_t>(number)] : nullptr;
+}
+
+void bench_run::seen_done(std::int64_t number) {
+    object* const of = known(number);
+    if (of == nullptr || std::exchange(of->done, true)) return;
+    ++done_;
     last_seen_ = clock::now();
-    if (counting_) out_.latencies_ms.push_back(milliseconds(last_seen_ - of.due));
-    if (number > 0 && churned(options_.load, number)) tasks_.spawn("churn", remove_one(number));
+    if (counting_) out_.latencies_ms.push_back(milliseconds(last_seen_ - of->due));
+    if (number > 0 && churned(options_.load, number)) tasks_.spawn("churn", churn_one(number));
     wake_.cancel();
 }
 
 void bench_run::seen_end(std::int64_t number) {
-    if (number < 0 || number >= static_cast<std::int64_t>(jobs_.size())) return;
-    if (std::exchange(jobs_[static_cast<std::size_t>(number)].ended, true)) return;
+    object* const of = known(number);
+    if (of == nullptr || std::exchange(of->ended, true)) return;
     ++ends_;
+    wake_.cancel();
+}
+
+void bench_run::seen_next(std::int64_t number) {
+    const object* const of = known(number);
+    if (of == nullptr || counting_) return;
+    next_ms_.push_back(milliseconds(clock::now() - of->due));
+    ++next_done_;
     wake_.cancel();
 }
 
@@ -424,6 +497,11 @@ void bench_run::summarise(const bench_usage& before, double own_before) {
     to["bench_cpu_ms_per_job"] = (own_cpu_seconds() - own_before) * 1e3 / jobs;
     to["resident_idle_mib"] = before.resident_mib;
     to["resident_peak_mib"] = std::ranges::max(out_.samples, {}, &bench_sample::resident_mib).resident_mib;
+}
+
+void bench_run::summarise_traffic() {
+    auto& to = out_.metrics;
+    const auto jobs = static_cast<double>(options_.load.jobs);
     out_.traffic = target_->take_traffic();
     if (out_.traffic.empty()) return;
     bench_traffic sum;
@@ -431,10 +509,14 @@ void bench_run::summarise(const bench_usage& before, double own_before) {
         sum.requests += row.requests;
         sum.bytes_sent += row.bytes_sent;
         sum.bytes_received += row.bytes_received;
+        sum.conflicts += row.conflicts;
+        sum.unchanged += row.unchanged;
     }
     to["requests_per_job"] = static_cast<double>(sum.requests) / jobs;
     to["bytes_sent_per_job"] = static_cast<double>(sum.bytes_sent) / jobs;
     to["bytes_received_per_job"] = static_cast<double>(sum.bytes_received) / jobs;
+    to["conflicts_per_job"] = static_cast<double>(sum.conflicts) / jobs;
+    to["unchanged_per_job"] = static_cast<double>(sum.unchanged) / jobs;
 }
 
 int run_bench(app::arguments words) {
@@ -446,8 +528,10 @@ int run_bench(app::arguments words) {
     }
     const auto before = prepare(*options);
     if (!before) return refused(before.error());
+    auto load = load_of(*options);
+    if (!load) return refused(load.error());
     asio::io_context loop(1);
-    bench it(loop, *options);
+    bench it(loop, *options, std::move(*load));
     base::result<bench_result> result = base::fail(base::errc::internal, "nothing was measured");
     asio::co_spawn(loop, play(&it, &result), asio::detached);
     loop.run();

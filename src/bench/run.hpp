@@ -12,6 +12,7 @@
 #include "bench/child.hpp"
 #include "bench/figures.hpp"
 #include "bench/options.hpp"
+#include "bench/scenario.hpp"
 #include "bench/target.hpp"
 
 namespace cotrain::bench {
@@ -37,37 +38,51 @@ class bench_run {
    public:
     using clock = std::chrono::steady_clock;
 
-    bench_run(asio::io_context& loop, const bench_options& options, bench_controller who);
+    // The scenario must outlive it.
+    bench_run(asio::io_context& loop, const bench_options& options, const scenario& of, bench_controller who);
     // Everything it started has ended when it returns.
     [[nodiscard]] awaitable<base::result<bench_measured>> perform();
     void cancel();
 
    private:
-    struct job {
+    struct object {
         clock::time_point due{};
-        bool seen = false;
+        bool done = false;
         bool ended = false;
+        bool removed = false;
     };
-    enum class waits_for : std::uint8_t { job_sets, ends };
+    using one_of = awaitable<void> (bench_run::*)(std::int64_t number);
 
     [[nodiscard]] awaitable<base::result<>> measure();
     [[nodiscard]] awaitable<base::result<>> begin();
-    // Makes jobs at their times and waits until they are as far as wanted.
-    [[nodiscard]] awaitable<base::result<>> load_jobs(std::int64_t count);
-    [[nodiscard]] awaitable<base::result<>> make_jobs(std::int64_t count);
+    // Makes objects at their times and waits until they are as far as wanted.
+    [[nodiscard]] awaitable<base::result<>> make_objects(std::int64_t count);
+    // Changes or removes those that count, and waits for what the controller makes of it.
+    [[nodiscard]] awaitable<base::result<>> next_phase(std::string name, one_of what);
+    // Does something to each at its time; `finished` counts those of which the controller is done with it.
+    [[nodiscard]] awaitable<base::result<>> pace(std::vector<std::int64_t> numbers, const std::int64_t* finished,
+                                                 one_of what);
     [[nodiscard]] awaitable<void> make_one(std::int64_t number);
+    [[nodiscard]] awaitable<void> update_one(std::int64_t number);
     [[nodiscard]] awaitable<void> remove_one(std::int64_t number);
-    [[nodiscard]] awaitable<base::result<>> until(waits_for what, std::int64_t count);
+    [[nodiscard]] awaitable<void> churn_one(std::int64_t number);
+    void note_failure(base::result<> done);
+    [[nodiscard]] awaitable<base::result<>> until(const std::int64_t* counter, std::int64_t count);
     // Sleeps until then, or until something happens.
     [[nodiscard]] awaitable<void> wait(clock::time_point end);
     [[nodiscard]] awaitable<void> take_samples();
     [[nodiscard]] base::result<> still_fine(clock::time_point last_progress);
-    void seen_job_set(std::int64_t number);
+    [[nodiscard]] std::string what_is_missing() const;
+    [[nodiscard]] object* known(std::int64_t number);
+    void seen_done(std::int64_t number);
     void seen_end(std::int64_t number);
+    void seen_next(std::int64_t number);
     void summarise(const bench_usage& before, double own_before);
+    void summarise_traffic();
 
     asio::io_context& loop_;
     bench_options options_;
+    const scenario& of_;
     bench_controller who_;
     temporary_directory dir_;
     std::unique_ptr<bench_target> target_;
@@ -75,9 +90,11 @@ class bench_run {
     asio::steady_timer wake_;
     asio::steady_timer sampling_;
     base::task_group tasks_;
-    std::vector<job> jobs_;
+    std::vector<object> objects_;
     std::int64_t first_counted_ = 0;
-    std::int64_t job_sets_ = 0, ends_ = 0;
+    std::int64_t done_ = 0, ends_ = 0;
+    std::vector<double> next_ms_{};  // of the phase after the first
+    std::int64_t next_done_ = 0;
     clock::time_point begun_{}, last_seen_{}, exec_{};
     bool counting_ = false;
     std::string trouble_;

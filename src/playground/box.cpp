@@ -79,7 +79,7 @@ box::box(asio::io_context& loop, box_options options, base::logger& log)
       cluster_(options_.seed),
       wake_(loop),
       tasks_(loop.get_executor()) {
-    sim::add_neighbours(cluster_.types());
+    if (options_.train_jobs) sim::add_neighbours(cluster_.types());
 }
 
 box::~box() = default;
@@ -95,6 +95,7 @@ base::result<> box::add_objects() {
         return {};
     };
     for (const crd::definition& each : crd::definitions()) {
+        if (!options_.train_jobs) break;
         doc::arena memory;
         const doc::ref crd = crd::make_crd(memory, each);
         if (auto done = make("apiextensions.k8s.io", "v1", "customresourcedefinitions", "", crd); !done) return done;
@@ -137,7 +138,7 @@ base::result<> box::make_certificates() {
 base::result<> box::start() {
     if (auto done = add_objects(); !done) return done;
     if (auto done = make_certificates(); !done) return done;
-    player_ = std::make_unique<sim::player>(cluster_, options_.script, options_.seed);
+    if (options_.train_jobs) player_ = std::make_unique<sim::player>(cluster_, options_.script, options_.seed);
     sim::server_config config;
     config.wire.address = options_.address;
     config.wire.port = options_.port;
@@ -153,7 +154,7 @@ base::result<> box::start() {
     };
     server_ = std::make_unique<sim::server>(loop_.get_executor(), cluster_, std::move(config), log_);
     if (auto done = server_->start(); !done) return done;
-    tasks_.spawn("player", play());
+    if (player_) tasks_.spawn("player", play());
     return {};
 }
 

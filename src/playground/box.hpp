@@ -22,6 +22,7 @@ namespace cotrain::playground {
 struct box_options {
     std::string address = "127.0.0.1";
     std::uint16_t port = 0;
+    bool train_jobs = true;  // our definitions and those of our neighbours are there, and JobSets are played
     sim::player_script script{};
     std::vector<sim::fault_rule> faults{};
     std::string spared_agent{};  // see sim::server_config

@@ -4,10 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "api/validation.hpp"
 #include "bench/options.hpp"
 #include "bench/run.hpp"
-#include "doc/json.hpp"
 
 namespace cotrain::bench {
 namespace {
@@ -38,7 +36,7 @@ TEST(bench_options, are_read) {
     EXPECT_EQ(all->controllers[1].command, "");
     EXPECT_DOUBLE_EQ(all->fail_over, 0.05);
     EXPECT_EQ(all->baseline, "go");
-    EXPECT_EQ(describe(all->load), "20 mpi jobs of 8 nodes, 2.5 a second, 25 % deleted again");
+    EXPECT_EQ(describe(all->load, "mpi jobs of 8 nodes"), "20 mpi jobs of 8 nodes, 2.5 a second, 25 % deleted again");
 }
 
 TEST(bench_options, measure_our_operator_unless_told_otherwise) {
@@ -82,6 +80,10 @@ TEST(bench_options, name_what_is_wrong) {
     EXPECT_TRUE(refusal({"--script=jump"}).starts_with("--script: script: 'jump' is unknown"));
     EXPECT_EQ(refusal({"--complete"}),
               "--complete: is for a real API server; the embedded one plays JobSets, see --script");
+    EXPECT_EQ(refusal({"--scenario=x", "--policy=mpi", "--controller=y"}),
+              "--policy: is for TrainJobs; a scenario says what there is");
+    EXPECT_EQ(refusal({"--scenario=x"}), "--scenario: of which controller? --controller says it");
+    EXPECT_EQ(refusal({"--crds=x"}), "--crds: is for a --scenario");
     EXPECT_EQ(refusal({"what"}), "unknown option 'what'; --help lists them");
 }
 
@@ -97,38 +99,6 @@ TEST(bench_load, churn_is_even) {
     EXPECT_EQ(taken, 30);
     EXPECT_FALSE(churned({}, 7));
     EXPECT_TRUE(churned({.churn_percent = 100}, 7));
-}
-
-TEST(bench_load, objects_are_documents) {
-    for (const bench_policy policy : {bench_policy::torch, bench_policy::mpi, bench_policy::plain}) {
-        doc::arena memory;
-        const std::string runtime = bench_runtime({.policy = policy});
-        const auto read = doc::parse_json(memory, runtime);
-        ASSERT_TRUE(read) << read.error().message << runtime;
-        EXPECT_EQ(read->get({"spec", "template", "spec", "replicatedJobs"}).size(),
-                  policy == bench_policy::mpi ? 2U : 1U);
-        EXPECT_EQ(read->get({"spec", "mlPolicy"}).contains(to_string(policy)), policy != bench_policy::plain);
-    }
-    doc::arena memory;
-    const std::string job = bench_job({.nodes = 7}, 12);
-    const auto read = doc::parse_json(memory, job);
-    ASSERT_TRUE(read);
-    EXPECT_EQ(read->get({"spec", "trainer", "numNodes"}).as_int(0), 7);
-    EXPECT_EQ(bench_job_number(read->get({"metadata", "name"}).as_string()), 12);
-    EXPECT_EQ(bench_job_number("bench-"), -1);
-    EXPECT_EQ(bench_job_number("bench-1x"), -1);
-    EXPECT_EQ(bench_job_number("other"), -1);
-}
-
-TEST(bench_load, paths_tell_their_job) {
-    const std::string home = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets";
-    EXPECT_EQ(bench_job_of_path(home + "/bench-12?fieldManager=trainer&force=true"), 12);
-    EXPECT_EQ(bench_job_of_path("/api/v1/namespaces/default/configmaps/bench-7-runtime-snapshot"), 7);
-    EXPECT_EQ(bench_job_of_path(home + "/bench-3/status"), 3);
-    EXPECT_EQ(bench_job_of_path(home), -1);
-    EXPECT_EQ(bench_job_of_path(home + "/bench"), -1);
-    EXPECT_EQ(bench_job_of_path(home + "/workbench-1"), -1);
-    EXPECT_EQ(bench_job_of_path(home + "/x?name=/bench-1"), -1);
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ bench_result sample() {
         made.metrics["requests_per_job"] = {2, 2, 2, 2, 2, 2};
         made.curve = {{0, 1 * factor}, {0.5, 2 * factor}, {0.99, 6 * factor}};
         made.samples = {{0, 0, 10, 0}, {1, .1 * factor, 11, 50}, {2, .2 * factor, 12, 100}};
-        made.traffic = {{"patch jobsets", {100, 2000, 30'000}}};
+        made.traffic = {{"patch jobsets", {100, 2000, 30'000, 20, 10}}};
         made.traffic_jobs = 100;
         out.controllers.push_back(std::move(made));
     }
@@ -58,9 +58,9 @@ TEST(bench_report, figures_have_three_digits) {
 
 TEST(bench_report, tables_have_a_column_for_each_controller) {
     const std::string text = bench_table(sample(), {});
-    EXPECT_NE(text.find("create → JobSet, p50, ms"), std::string::npos) << text;
+    EXPECT_NE(text.find("create → done, p50, ms"), std::string::npos) << text;
     EXPECT_NE(text.find("3.50 (1.00 to 6.00)   35.0 (10.0 to 60.0)"), std::string::npos) << text;
-    EXPECT_NE(text.find("1.00 (20.0, 300)"), std::string::npos) << text;
+    EXPECT_NE(text.find("1.00 (20.0, 300); 0.200 changed nothing; 0.100 conflicts"), std::string::npos) << text;
     EXPECT_EQ(text.find("p99"), std::string::npos) << "nobody measured it";
 }
 

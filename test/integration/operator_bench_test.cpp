@@ -60,7 +60,7 @@ TEST(operator_bench, compares_controllers_on_the_embedded_server_and_leaves_noth
         " bench --jobs 12 --rate 200 --warm-up 3 --repetitions 4 --nodes 2 --script 'run 20ms, ready 10ms' " +
         with_config(ours("external")) + "--controller cotrain --baseline cotrain --fail-over 100000% " + files);
     EXPECT_EQ(done.code, 0) << done.output;
-    EXPECT_TRUE(done.output.contains("create → JobSet, p50")) << done.output;
+    EXPECT_TRUE(done.output.contains("create → done, p50")) << done.output;
     EXPECT_TRUE(done.output.contains("against cotrain of this run")) << done.output;
     const std::string json = read(out.path() + "/r.json");
     EXPECT_TRUE(json.contains(R"("name":"external")")) << json;
@@ -100,6 +100,59 @@ TEST(operator_bench, measures_on_a_real_api_server_and_takes_its_namespace_away)
             EXPECT_FALSE(all && all->body.contains("\"namespace\":\"cotrain-bench-"));
         }
     });
+}
+
+// A controller in a few lines of shell that copies a Widget's size into its status, as often as it is told of it.
+constexpr std::string_view widgets = R"(apiVersion: bench.cotrain.dev/v1alpha1
+kind: Scenario
+title: widgets
+definitions:
+- apiVersion: apiextensions.k8s.io/v1
+  kind: CustomResourceDefinition
+  metadata: {name: widgets.w.io}
+  spec:
+    group: w.io
+    names: {plural: widgets, singular: widget, kind: Widget, listKind: WidgetList}
+    scope: Namespaced
+    versions:
+    - name: v1
+      served: true
+      storage: true
+      subresources: {status: {}}
+      schema: {openAPIV3Schema: {type: object, x-kubernetes-preserve-unknown-fields: true}}
+object: {apiVersion: w.io/v1, kind: Widget, metadata: {name: 'w-{n}'}, spec: {size: small}}
+done: {field: .status.size, value: small}
+ends: {condition: Ready}
+update: {patch: {spec: {size: 'big-{n}'}}, done: {condition: Grown}}
+remove: true
+players:
+- {apiVersion: w.io/v1, kind: Widget, status: {conditions: [{type: Ready, status: 'True'}]}}
+)";
+
+constexpr std::string_view copies_sizes = R"(
+"$1" get widgets.w.io -w -o 'jsonpath={.metadata.name} {.spec.size}{"\n"}' | while read -r name size; do
+  grown=
+  case $size in big*) grown=',"conditions":[{"type":"Ready","status":"True"},{"type":"Grown","status":"True"}]' ;; esac
+  "$1" patch widgets.w.io "$name" --subresource=status --type=merge -p "{\"status\":{\"size\":\"$size\"$grown}}"
+done
+)";
+
+TEST(operator_bench, a_scenario_measures_anybodys_controller) {
+    const temp_dir tmp, out;
+    const std::string file = out.write("widgets.yaml", std::string(widgets));
+    const std::string controller = out.script("controller", std::string(copies_sizes));
+    const finished done =
+        run_shell("TMPDIR=" + tmp.path() + " " + COTRAIN_BINARY + " bench --scenario " + file +
+                  " --jobs 3 --rate 50 --warm-up 1 --repetitions 1 --json " + out.path("r.json") +
+                  " --controller 'copier=" + controller + " " + test_variable("COTRAIN_TEST_KUBECTL") + "'");
+    EXPECT_EQ(done.code, 0) << done.output;
+    EXPECT_TRUE(done.output.starts_with("3 widgets, 50 a second\nAPI server: embedded")) << done.output;
+    for (const char* row : {"create → done, p50, ms", "update → done, p50, ms", "delete → gone, p50, ms"})
+        EXPECT_TRUE(done.output.contains(row)) << row << "\n" << done.output;
+    // Its own writes tell it of the object once more: it writes what is there already.
+    EXPECT_TRUE(done.output.contains(" changed nothing")) << done.output;
+    EXPECT_TRUE(read(out.path("r.json")).contains("\"update_p50_ms\":[")) << read(out.path("r.json"));
+    EXPECT_EQ(entries(tmp), 0U);
 }
 
 TEST(operator_bench, says_what_is_wrong) {
