@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/json_text.hpp"
 #include "doc/json.hpp"
@@ -151,6 +152,8 @@ double middle_of(std::span<const double> sorted) {
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
 }
 
+// Of what is counted: timing decides how often two changes become one request.
+constexpr double count_floor = 0.01;
 // Times below this are the machine's, whatever is measured.
 constexpr double time_noise_ms = 0.2;
 
@@ -163,7 +166,20 @@ bench_verdict judge(const interval& ratio, double fail_over) {
     if (ratio.low > 1 + fail_over) return bench_verdict::worse;
     if (ratio.high < 1 / (1 + fail_over)) return bench_verdict::better;
     if (ratio.high <= 1 + fail_over && ratio.low >= 1 / (1 + fail_over)) return bench_verdict::same;
-    return bench_verdict::unsure;
+    return bench_verdict::not_told_apart;
+}
+
+// Where there was nothing, anything is more by any factor.
+std::optional<interval> count_ratio(const std::vector<double>& base, const std::vector<double>& head) {
+    const auto none = [](const std::vector<double>& all) {
+        return std::ranges::all_of(all, [](double each) { return each == 0; });
+    };
+    const bool before = !none(base), now = !none(head);
+    constexpr double more = std::numeric_limits<double>::infinity();
+    if (base.size() < 4 || head.size() < 4 || (!before && !now)) return std::nullopt;
+    if (!before && std::ranges::min(head) > 0) return interval{more, more, more};
+    if (!now && std::ranges::min(base) > 0) return interval{0, 0, 0};
+    return ratio_interval(base, head);
 }
 
 // How many values could be compared, at least.
@@ -174,15 +190,26 @@ std::size_t compare(const controller_result& base, const controller_result& head
         const auto* const before = base.find(metric.key);
         const auto* const now = head.find(metric.key);
         if (!metric.compared || before == nullptr || now == nullptr) continue;
-        const auto ratio = metric.more_is_better ? ratio_interval(*now, *before) : ratio_interval(*before, *now);
+        const auto ratio = metric.more_is_better ? ratio_interval(*now, *before)
+                           : metric.counted      ? count_ratio(*before, *now)
+                                                 : ratio_interval(*before, *now);
         if (!ratio) continue;
         ++compared;
-        bench_change change{head.name, metric, *ratio, judge(*ratio, fail_over)};
+        const double floor = metric.counted ? std::min(fail_over, count_floor) : fail_over;
+        bench_change change{head.name, metric, *ratio, judge(*ratio, floor)};
         if (change.verdict == bench_verdict::worse && is_noise(metric, *before, *now))
             change.verdict = bench_verdict::same;
         into.push_back(std::move(change));
     }
     return compared;
+}
+
+// What changed comes first.
+void sort_changes(std::vector<bench_change>& all) {
+    using enum bench_verdict;
+    std::ranges::stable_sort(all, {}, [](const bench_change& each) {
+        return each.verdict == worse ? 0 : each.verdict == better ? 1 : each.verdict == not_told_apart ? 2 : 3;
+    });
 }
 
 std::unexpected<base::error> too_few(const controller_result& base, const controller_result& head) {
@@ -199,23 +226,23 @@ std::unexpected<base::error> too_few(const controller_result& base, const contro
 std::span<const bench_metric> bench_metrics() {
     static constexpr std::array all{
         bench_metric{"p50_ms", "create → done, p50", "ms", false, true},
-        bench_metric{"p90_ms", "p90", "ms", false, true},
-        bench_metric{"p99_ms", "p99", "ms", false, true},
-        bench_metric{"p999_ms", "p99.9", "ms", false, false},
+        bench_metric{"p90_ms", "create → done, p90", "ms", false, true},
+        bench_metric{"p99_ms", "create → done, p99", "ms", false, true},
+        bench_metric{"p999_ms", "create → done, p99.9", "ms", false, false},
         bench_metric{"own_p50_ms", "of it not in the server, p50", "ms", false, true},
         bench_metric{"own_p99_ms", "of it not in the server, p99", "ms", false, true},
         bench_metric{"update_p50_ms", "update → done, p50", "ms", false, true},
-        bench_metric{"update_p99_ms", "p99", "ms", false, true},
+        bench_metric{"update_p99_ms", "update → done, p99", "ms", false, true},
         bench_metric{"remove_p50_ms", "delete → gone, p50", "ms", false, true},
-        bench_metric{"remove_p99_ms", "p99", "ms", false, true},
+        bench_metric{"remove_p99_ms", "delete → gone, p99", "ms", false, true},
         bench_metric{"jobs_per_second", "objects a second", "", true, true},
         bench_metric{"cpu_ms_per_job", "CPU an object", "ms", false, true},
         bench_metric{"resident_idle_mib", "resident memory, idle", "MiB", false, true},
         bench_metric{"resident_peak_mib", "resident memory, peak", "MiB", false, true},
-        bench_metric{"requests_per_job", "requests an object", "", false, true},
-        bench_metric{"bytes_sent_per_job", "bytes sent an object", "B", false, true},
-        bench_metric{"bytes_received_per_job", "bytes received an object", "B", false, true},
-        bench_metric{"unchanged_per_job", "writes an object that changed nothing", "", false, false},
+        bench_metric{"requests_per_job", "requests an object", "", false, true, true},
+        bench_metric{"bytes_sent_per_job", "bytes sent an object", "B", false, true, true},
+        bench_metric{"bytes_received_per_job", "bytes received an object", "B", false, true, true},
+        bench_metric{"unchanged_per_job", "writes an object that changed nothing", "", false, true, true},
         bench_metric{"conflicts_per_job", "conflicts an object", "", false, false},
         bench_metric{"first_apply_ms", "exec → first write", "ms", false, true},
         bench_metric{"start_ms", "exec → first one done", "ms", false, true},
@@ -243,6 +270,14 @@ std::string to_json(const bench_result& result) {
     text(out, "server", result.server);
     out += ",\n";
     text(out, "version", result.version);
+    out += ",\n";
+    text(out, "commit", result.commit);
+    out += ",\n";
+    text(out, "machine", result.machine);
+    out += ",\n";
+    text(out, "date", result.date);
+    out += ",\n\"words\":";
+    list(out, result.words, [&](const std::string& each) { base::append_json_string(out, each); });
     out += ",\n\"controllers\":";
     list(out, result.controllers, [&](const controller_result& each) { append(out, each); });
     return out + "}\n";
@@ -258,6 +293,10 @@ base::result<bench_result> read_bench_result(std::string_view json) {
     out.load = read->get("load").as_string();
     out.server = read->get("server").as_string();
     out.version = read->get("version").as_string();
+    out.commit = read->get("commit").as_string();
+    out.machine = read->get("machine").as_string();
+    out.date = read->get("date").as_string();
+    for (const doc::ref each : read->get("words").items()) out.words.emplace_back(each.as_string());
     for (const doc::ref each : read->get("controllers").items()) out.controllers.push_back(read_controller(each));
     return out;
 }
@@ -320,7 +359,7 @@ std::string_view to_string(bench_verdict verdict) {
         case bench_verdict::same: return "same";
         case bench_verdict::better: return "better";
         case bench_verdict::worse: return "WORSE";
-        case bench_verdict::unsure: return "unsure";
+        case bench_verdict::not_told_apart: return "not told apart";
     }
     return "";
 }
@@ -337,6 +376,7 @@ base::result<bench_comparison> compare_within(const bench_result& run, std::stri
         if (&each == base) continue;
         if (compare(*base, each, fail_over, out.changes) == 0) return too_few(*base, each);
     }
+    sort_changes(out.changes);
     return out;
 }
 
@@ -356,6 +396,7 @@ base::result<bench_comparison> compare_with(const bench_result& run, const bench
         if (compare(*base, each, fail_over, out.changes) == 0) return too_few(*base, each);
     }
     if (!any) return base::fail(base::errc::invalid, "the baseline has none of this run's controllers");
+    sort_changes(out.changes);
     return out;
 }
 

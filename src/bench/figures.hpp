@@ -24,6 +24,7 @@ struct bench_metric {
     std::string_view unit;
     bool more_is_better = false;
     bool compared = false;  // with a baseline; the others are for people
+    bool counted = false;   // not measured: the machine has no part in it
 };
 [[nodiscard]] std::span<const bench_metric> bench_metrics();
 
@@ -58,6 +59,10 @@ struct bench_result {
     std::string load;    // as describe() has it
     std::string server;  // "embedded", or where the real one is
     std::string version;
+    std::string commit{};
+    std::string machine{};             // "Linux 6.1 x86_64, 2 processors, NAME"
+    std::string date{};                // when it began
+    std::vector<std::string> words{};  // what the bench was called with
     std::vector<controller_result> controllers{};
 
     [[nodiscard]] const controller_result* find(std::string_view name) const;
@@ -96,15 +101,16 @@ struct interval {
 
 // Whether results got worse than a baseline's, and how sure that is. Pure.
 
-enum class bench_verdict : std::uint8_t { same, better, worse, unsure };
+enum class bench_verdict : std::uint8_t { same, better, worse, not_told_apart };
 [[nodiscard]] std::string_view to_string(bench_verdict verdict);
 
 struct bench_change {
     std::string controller;
     bench_metric metric{};
     interval ratio{};  // above 1: worse, whichever way the metric counts
-    // worse, better: the whole interval is beyond `fail_over`. same: the whole interval is within it.
-    bench_verdict verdict = bench_verdict::unsure;
+    // worse, better: the whole interval is beyond `fail_over`. same: the whole interval is within it. Of what is
+    // counted any difference above a hundredth is one.
+    bench_verdict verdict = bench_verdict::not_told_apart;
 };
 
 struct bench_comparison {

@@ -84,7 +84,7 @@ bool is_name(std::string_view text) {
     });
 }
 
-base::result<> read_controller(std::string_view text, bench_options& into) {
+base::result<> read_controller(std::string_view text, bench_options& into, std::string_view name = {}) {
     bench_controller made;
     const std::size_t sign = text.find('=');
     const bool named = sign != std::string_view::npos && is_name(text.substr(0, sign));
@@ -95,7 +95,9 @@ base::result<> read_controller(std::string_view text, bench_options& into) {
     if (made.command.find_first_not_of(" \t") == std::string::npos && !made.command.empty())
         return wrong("the command is empty");
     if (text.empty() || (named && text.size() == sign + 1)) return wrong("the command is empty");
-    if (!named)
+    if (!named && !name.empty())
+        made.name = name;
+    else if (!named)
         made.name = made.command.empty() ? "cotrain" : fmt::format("controller-{}", into.controllers.size() + 1);
     if (into.controllers.size() == bench_controllers_max)
         return wrong(fmt::format("at most {} of them", bench_controllers_max));
@@ -160,6 +162,8 @@ std::vector<option> table_of(reading& to) {
             file_option("--json", out.json),
             file_option("--html", out.html),
             file_option("--markdown", out.markdown),
+            file_option("--benchstat", out.benchstat),
+            file_option("--github-benchmark", out.github),
             file_option("--kubeconfig", out.kubeconfig),
             file_option("--baseline", out.baseline),
             app::switch_option("--complete", out.complete),
@@ -187,6 +191,12 @@ std::vector<option> table_of(reading& to) {
                  return read_policy(value, load);
              }},
             {"--controller", [&](std::string_view value) { return read_controller(value, out); }},
+            {"--baseline-controller",
+             [&](std::string_view value) {
+                 auto done = read_controller(value, out, "baseline");
+                 if (done) out.baseline = out.controllers.back().name;
+                 return done;
+             }},
             {"--churn", [&](std::string_view value) { return read_churn(value, load); }},
             {"--script", [&](std::string_view value) {
                  to.only_train_jobs = "--script";
@@ -268,9 +278,15 @@ std::string_view bench_help() {
            "  --json FILE         everything, also for --baseline\n"
            "  --html FILE         one page with plots\n"
            "  --markdown FILE     for a comment on a pull request\n"
+           "  --benchstat FILE    in Go's format of benchmarks, for benchstat -col /controller\n"
+           "  --github-benchmark FILE  for github-action-benchmark (customSmallerIsBetter)\n"
+           "  --baseline-controller [NAME=]COMMAND  as --controller, and what the others are compared with\n"
            "  --baseline WHAT     the JSON of an earlier run, or the name of a controller of this one\n"
            "  --fail-over N%      exit code 1 if it is sure (95 %) that something got worse by more than that (10%)\n\n"
-           "Exit codes: 0 done, 1 worse than the baseline or failed, 2 used wrongly.\n";
+           "In a pipeline of GitHub the Markdown also goes to $GITHUB_STEP_SUMMARY. An interrupted run keeps what it "
+           "has.\n"
+           "Exit codes: 0 done, 1 worse than the baseline, 2 used wrongly, 3 a controller failed or the run was "
+           "interrupted.\n";
 }
 
 std::vector<app::option_word> option_words() {
@@ -284,6 +300,7 @@ base::result<bench_options> read_bench_options(app::arguments words) {
         from.out.help = true;
         return from.out;
     }
+    for (const std::string_view each : words) from.out.words.emplace_back(each);
     if (auto read = app::read_options(words, table_of(from)); !read) return base::fail(std::move(read.error()));
     return finish(std::move(from));
 }

@@ -53,8 +53,9 @@ struct bench_options {
     std::vector<std::string> crds{};  // files or folders with more definitions for it
     std::string kubeconfig{};         // of a real API server; empty: the embedded one
     bool complete = false;            // on a real one: ends the JobSets, as nobody there might
-    std::string json{}, html{}, markdown{};
-    std::string baseline{};  // a file, or a controller of this run
+    std::string json{}, html{}, markdown{}, benchstat{}, github{};
+    std::vector<std::string> words{};  // as they were given
+    std::string baseline{};            // a file, or a controller of this run
     double fail_over = 0.10;
     bool help = false;
 };

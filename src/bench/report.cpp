@@ -105,7 +105,13 @@ constexpr std::string_view style =
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
     "th,td{padding:.3rem .7rem;border-bottom:1px solid #e4e7eb;text-align:right;white-space:nowrap}"
     "th:first-child,td:first-child{text-align:left}thead th{border-bottom:2px solid #ced4da}"
-    ".worse{color:#c92a2a;font-weight:600}.better{color:#2b8a3e}code{font-size:.85em;word-break:break-all}";
+    "@media(max-width:40rem){body{margin:1rem auto}section{padding:.5rem}"
+    "th,td{padding:.3rem;font-size:.8rem;white-space:normal}svg{min-width:32rem}}"
+    ".worse{color:#c92a2a;font-weight:600}.better{color:#2b8a3e}code{font-size:.85em;word-break:break-all}"
+    "@media(prefers-color-scheme:dark){body{color:#dee2e6;background:#101418}p{color:#adb5bd}"
+    "section{background:#1a1f25;border-color:#343a40}th,td{border-color:#343a40}thead th{border-color:#495057}"
+    "svg rect{fill:#1a1f25}svg text{fill:#ced4da}svg path[stroke='#e4e7eb']{stroke:#343a40}"
+    ".worse{color:#ff8787}.better{color:#69db7c}}";
 
 constexpr double nines_of(double share) { return share >= 1 ? 9 : -std::log10(1 - share); }
 
@@ -208,19 +214,29 @@ std::string traffic_table(const bench_result& result) {
     return out;
 }
 
+// A factor as people compare it: above 1 it got worse.
+std::string change_text(const interval& ratio) {
+    return fmt::format("× {:.3g} ({:.3g} to {:.3g})", ratio.middle, ratio.low, ratio.high);
+}
+
+std::string verdict_of(const bench_comparison& from) {
+    return fmt::format("{} than {} by more than {:.4g} %{}.", from.worse() ? "Worse" : "Nothing is worse", from.against,
+                       from.fail_over * 100, from.worse() ? "" : ", as far as 95 % can tell");
+}
+
 std::string comparison_table(const bench_comparison& from) {
     std::string out = fmt::format(
-        "<section><table><thead><tr><th>against {}</th><th>controller</th><th>worse by</th><th>95 % interval</th>"
+        "<section><table><thead><tr><th>against {}; floor {:.4g} %</th><th>controller</th><th>worse by (95 % "
+        "interval)</th>"
         "<th>verdict</th></tr></thead>\n",
-        escaped(from.against));
+        escaped(from.against), from.fail_over * 100);
     for (const bench_change& each : from.changes) {
-        const auto percent = [](double value) { return fmt::format("{:+.1f} %", (value - 1) * 100); };
         const char* const kind = each.verdict == bench_verdict::worse    ? "worse"
                                  : each.verdict == bench_verdict::better ? "better"
                                                                          : "";
-        out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td>{} to {}</td><td class=\"{}\">{}</td></tr>\n",
-                           escaped(each.metric.label), escaped(each.controller), percent(each.ratio.middle),
-                           percent(each.ratio.low), percent(each.ratio.high), kind, to_string(each.verdict));
+        out += fmt::format("<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"{}\">{}</td></tr>\n",
+                           escaped(each.metric.label), escaped(each.controller), change_text(each.ratio), kind,
+                           to_string(each.verdict));
     }
     return out + "</table></section>\n";
 }
@@ -276,13 +292,9 @@ cells traffic_rows(const bench_result& result) {
     return out;
 }
 
-std::string change_text(const interval& ratio) {
-    const auto percent = [](double value) { return fmt::format("{:+.1f}", (value - 1) * 100); };
-    return fmt::format("{} % ({} to {})", percent(ratio.middle), percent(ratio.low), percent(ratio.high));
-}
-
 cells comparison_rows(const bench_comparison& comparison) {
-    cells out{{fmt::format("against {}", comparison.against), "controller", "worse by (95 % interval)", "verdict"}};
+    cells out{{fmt::format("against {}; floor {:.4g} %", comparison.against, comparison.fail_over * 100), "controller",
+               "worse by (95 % interval)", "verdict"}};
     for (const bench_change& each : comparison.changes)
         out.push_back({std::string(each.metric.label), each.controller, change_text(each.ratio),
                        std::string(to_string(each.verdict))});
@@ -395,9 +407,13 @@ std::string bench_page(const bench_result& result, const maybe_comparison& compa
     std::string out = fmt::format(
         "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
         "content=\"width=device-width\"><title>cotrain bench</title><style>{}</style></head><body>\n"
-        "<h1>cotrain bench</h1>\n<p>{}. API server: {}. Bench of cotrain {}.</p>\n",
-        style, escaped(result.load), escaped(result.server), escaped(result.version));
-    if (comparison) out += comparison_table(*comparison);
+        "<h1>cotrain bench</h1>\n<p>{}. API server: {}. Bench of cotrain {}. {}. {}.</p>\n",
+        style, escaped(result.load), escaped(result.server), escaped(result.version), escaped(result.machine),
+        escaped(result.date));
+    if (comparison)
+        out += fmt::format("<p><strong class=\"{}\">{}</strong></p>\n", comparison->worse() ? "worse" : "better",
+                           escaped(verdict_of(*comparison))) +
+               comparison_table(*comparison);
     out += "<section>" + latency_plot(result) + "</section>\n<section>" + metric_table(result) + "</section>\n";
     out += "<section>" +
            sample_plot(result,
@@ -450,12 +466,9 @@ std::string bench_table(const bench_result& result, const maybe_comparison& comp
 std::string bench_markdown(const bench_result& result, const maybe_comparison& comparison) {
     std::string out = "### cotrain bench\n\n";
     if (comparison) {
-        out += comparison->worse()
-                   ? fmt::format("**Worse** than {} by more than {:.0f} %.\n\n", comparison->against,
-                                 comparison->fail_over * 100)
-                   : fmt::format("Nothing is worse than {} by more than {:.0f} %, as far as 95 % can tell.\n\n",
-                                 comparison->against, comparison->fail_over * 100);
-        out += as_markdown(comparison_rows(*comparison)) + "\n";
+        const std::string says = verdict_of(*comparison);
+        out += comparison->worse() ? "**Worse**" + says.substr(says.find(' ')) : says;
+        out += "\n\n" + as_markdown(comparison_rows(*comparison)) + "\n";
     }
     out += fmt::format("{}; API server: {}; {}\n\n{}", result.load, result.server, how_many(result),
                        as_markdown(metric_rows(result)));

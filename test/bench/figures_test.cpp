@@ -97,10 +97,10 @@ TEST(bench_compare, fails_only_when_the_whole_interval_is_beyond) {
     const bench_result before = result_of({10, 11, 12, 13});
     const auto verdict = [&](std::vector<double> now) {
         const auto made = compare_with(result_of(std::move(now)), before, 0.1);
-        return made ? made->changes.at(0).verdict : bench_verdict::unsure;
+        return made ? made->changes.at(0).verdict : bench_verdict::not_told_apart;
     };
     EXPECT_EQ(verdict({20, 21, 22, 23}), bench_verdict::worse);
-    EXPECT_EQ(verdict({13, 14, 15, 16}), bench_verdict::unsure);
+    EXPECT_EQ(verdict({13, 14, 15, 16}), bench_verdict::not_told_apart);
     EXPECT_EQ(verdict({5, 6, 6, 7}), bench_verdict::better);
     const auto same = compare_with(result_of({10, 10.1, 10.2, 10.1}), result_of({10, 10.1, 10.2, 10.3}), 0.1);
     ASSERT_TRUE(same);
@@ -122,6 +122,23 @@ TEST(bench_compare, the_noise_of_the_machine_is_no_regression) {
     const auto made = compare_with(result_of({.25, .26, .27, .28}), result_of({.1, .11, .12, .13}), 0.1);
     ASSERT_TRUE(made);
     EXPECT_FALSE(made->worse());
+}
+
+// A request more for every twentieth object is one, although it is below what times may differ by.
+TEST(bench_compare, what_is_counted_is_judged_exactly) {
+    bench_result before = result_of({10, 10, 10, 10}), now = before;
+    before.controllers[0].metrics["requests_per_job"] = {3, 3, 3, 3};
+    now.controllers[0].metrics["requests_per_job"] = {3.05, 3.05, 3.05, 3.05};
+    EXPECT_TRUE(compare_with(now, before, 0.1)->worse());
+    EXPECT_FALSE(compare_with(before, now, 0.1)->worse());
+    EXPECT_FALSE(compare_with(before, before, 0.1)->worse());
+    before.controllers[0].metrics["unchanged_per_job"] = {0, 0, 0, 0};
+    now = before;
+    now.controllers[0].metrics["unchanged_per_job"] = {1, 1, 1, 1};
+    const auto hot = compare_with(now, before, 0.1);
+    EXPECT_TRUE(hot->worse());
+    EXPECT_EQ(hot->changes.front().metric.key, "unchanged_per_job") << "what changed comes first";
+    EXPECT_FALSE(compare_with(before, now, 0.1)->worse());
 }
 
 TEST(bench_compare, refuses_what_cannot_be_compared) {

@@ -54,6 +54,15 @@ TEST(bench_options, a_command_with_an_equals_sign_is_not_taken_for_a_name) {
     EXPECT_EQ(all->controllers[0].command, "/bin/x --a=b");
 }
 
+TEST(bench_options, a_baseline_controller_is_compared_with) {
+    const auto all = read({"--controller=head=./new", "--baseline-controller", "./old {kubeconfig}"});
+    ASSERT_TRUE(all) << all.error().message;
+    EXPECT_EQ(all->controllers.at(1).name, "baseline");
+    EXPECT_EQ(all->controllers.at(1).command, "./old {kubeconfig}");
+    EXPECT_EQ(all->baseline, "baseline");
+    EXPECT_EQ(read({"--controller=a=x", "--baseline-controller=b=y"})->baseline, "b");
+}
+
 TEST(bench_options, a_duration_becomes_jobs) {
     const auto all = read({"--duration", "1m", "--rate=20"});
     ASSERT_TRUE(all);

@@ -7,6 +7,8 @@
 #include <thread>
 
 #include "bench/child.hpp"
+#include "bench/formats.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::bench {
 namespace {
@@ -62,6 +64,20 @@ TEST(bench_report, tables_have_a_column_for_each_controller) {
     EXPECT_NE(text.find("3.50 (1.00 to 6.00)   35.0 (10.0 to 60.0)"), std::string::npos) << text;
     EXPECT_NE(text.find("1.00 (20.0, 300); 0.200 changed nothing; 0.100 conflicts"), std::string::npos) << text;
     EXPECT_EQ(text.find("p99"), std::string::npos) << "nobody measured it";
+}
+
+TEST(bench_formats, other_programs_read_them) {
+    const std::string lines = to_benchstat(sample());
+    EXPECT_TRUE(lines.contains("\nBenchmark10_torch_jobs/controller=cotrain 100 1 p50_ms")) << lines;
+    EXPECT_TRUE(lines.contains("\nBenchmark10_torch_jobs/controller=a_b 100 10 p50_ms")) << lines;
+    doc::arena memory;
+    const std::string text = to_github_benchmark(sample());
+    const auto read = doc::parse_json(memory, text);
+    ASSERT_TRUE(read) << text;
+    EXPECT_EQ(read->at(0).get("name").as_string(), "cotrain: p50_ms");
+    EXPECT_EQ(read->at(0).get("unit").as_string(), "ms");
+    EXPECT_EQ(read->at(0).get("value").as_double(), 3.5);
+    EXPECT_EQ(read->at(0).get("range").as_string(), "1 to 6");
 }
 
 TEST(bench_report, markdown_begins_with_the_verdict) {

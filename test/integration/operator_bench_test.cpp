@@ -168,7 +168,7 @@ TEST(operator_bench, says_what_is_wrong) {
     EXPECT_EQ(refused("--kubeconfig /nowhere"), "cotrain: bench: --kubeconfig: cannot read /nowhere\n");
     const finished dead =
         run_shell(std::string(COTRAIN_BINARY) + " bench --repetitions 1 --controller 'x=echo it is broken; exit 3'");
-    EXPECT_EQ(dead.code, 1);
+    EXPECT_EQ(dead.code, 3);
     EXPECT_EQ(dead.output, "cotrain bench: x: the controller ended with exit code 3: it is broken\n");
 }
 
@@ -188,6 +188,38 @@ TEST(operator_bench, a_controller_that_ends_leaves_nobody_behind) {
     EXPECT_TRUE(dead.output.contains("the controller ended with exit code 3")) << dead.output;
 }
 
+TEST(operator_bench, the_action_compares_two_and_leaves_its_files) {
+    const temp_dir tmp, out;
+    const finished done = run_shell("cd " + out.path() + " && TMPDIR=" + tmp.path() + " PROGRAM=" + COTRAIN_BINARY +
+                                    " HEAD=cotrain BASE=cotrain " +
+                                    "FAIL_OVER=1000% OPTIONS='--jobs 10 --rate 200 --warm-up 2 --repetitions 4 "
+                                    "--script \"run 1ms, ready 1ms, start 1ms\"' " +
+                                    COTRAIN_SOURCE_DIR + "/bench/action/run.sh");
+    EXPECT_EQ(done.code, 0) << done.output;
+    EXPECT_TRUE(done.output.contains("against base of this run; floor 1000 %")) << done.output;
+    EXPECT_TRUE(read(out.path("bench.md")).contains("Nothing is worse")) << read(out.path("bench.md"));
+    for (const char* file : {"bench.json", "bench.html", "bench.txt"})
+        EXPECT_FALSE(read(out.path(file)).empty()) << file;
+}
+
+// Says when a repetition is over, and keeps those that are. In a pipeline it writes the summary of the step.
+TEST(operator_bench, an_interrupted_run_keeps_what_it_has) {
+    const temp_dir tmp, out;
+    const finished done = run_shell(
+        "export TMPDIR=" + tmp.path() + " GITHUB_STEP_SUMMARY=" + out.path("summary") + "; " + COTRAIN_BINARY +
+        " bench --jobs 3 --rate 100 --warm-up 0 --repetitions 1000 --script 'run 1ms, ready 1ms, start 1ms' --json " +
+        out.path("r.json") + " --benchstat " + out.path("r.txt") + " 2>" + out.path("err") +
+        " & until grep -q '^cotrain " + "bench: repetition 2 of 1000, [0-9]* s left$' " + out.path("err") +
+        "; do sleep 0.01; done; kill -INT $!; wait $!");
+    EXPECT_EQ(done.code, 3) << done.output;
+    EXPECT_TRUE(done.output.contains("create → done, p50")) << done.output;
+    EXPECT_TRUE(read(out.path("err")).ends_with("interrupted\n")) << read(out.path("err"));
+    EXPECT_TRUE(read(out.path("r.json")).contains("\"p50_ms\":["));
+    EXPECT_TRUE(read(out.path("r.txt")).contains(" p50_ms")) << read(out.path("r.txt"));
+    EXPECT_TRUE(read(out.path("summary")).starts_with("### cotrain bench"));
+    EXPECT_EQ(entries(tmp), 0U);
+}
+
 class operator_bench_ended : public testing::TestWithParam<const char*> {};
 
 TEST_P(operator_bench_ended, leaves_nothing_behind) {
@@ -198,7 +230,7 @@ TEST_P(operator_bench_ended, leaves_nothing_behind) {
                   "/r.json --controller 'x=echo $$ >" + out.path() + "/pid; exec sleep 1000' & bench=$!; until [ -s " +
                   out.path() + "/pid ]; do sleep 0.01; done; kill -" + GetParam() + " $bench; wait $bench; code=$?; " +
                   says_if_it_lives(out) + "; exit $code");
-    EXPECT_EQ(done.code, 1);
+    EXPECT_EQ(done.code, 3);
     EXPECT_EQ(done.output, "cotrain bench: x: interrupted\n");
     EXPECT_EQ(entries(tmp), 0U);
     EXPECT_FALSE(std::filesystem::exists(out.path() + "/r.json"));
