@@ -1,13 +1,17 @@
 // Results as files and for people.
 #include "bench/report.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
 #include <thread>
 
+#include "base/read_file.hpp"
 #include "bench/child.hpp"
 #include "bench/formats.hpp"
+#include "crd/check.hpp"
+#include "doc/edit.hpp"
 #include "doc/json.hpp"
 
 namespace cotrain::bench {
@@ -39,6 +43,25 @@ TEST(bench_result, survives_its_file) {
     EXPECT_EQ(read->controllers[1].metrics.at("p50_ms")[2], 30);
     EXPECT_EQ(read->controllers[1].traffic.at("patch jobsets").bytes_received, 30'000U);
     EXPECT_EQ(read->controllers[1].samples.at(2).jobs, 100U);
+}
+
+// The published schema: nothing is missing, of another type, or left out of it.
+TEST(bench_result, is_as_its_schema_says) {
+    const std::string text =
+        base::read_file(std::string(COTRAIN_SOURCE_DIR) + "/docs/bench-result.schema.json", 1U << 20U).value();
+    doc::arena memory;
+    const auto document = doc::parse_json(memory, text);
+    ASSERT_TRUE(document) << document.error().message;
+    doc::editor openapi = doc::editor::of(memory, *document);
+    openapi.remove("$schema");
+    openapi.remove("title");
+    const auto schema = crd::read_schema(openapi);
+    ASSERT_TRUE(schema) << schema.error().message;
+    const std::string json = to_json(sample());
+    const auto result = doc::parse_json(memory, json);
+    ASSERT_TRUE(result);
+    for (const crd::violation& each : crd::check(*schema, *result)) ADD_FAILURE() << to_string(each);
+    EXPECT_THAT(crd::shape(memory, *schema, *result).unknown_fields, testing::IsEmpty());
 }
 
 TEST(bench_result, other_files_are_refused) {
