@@ -103,9 +103,11 @@ sizes sizes_of(const std::string& list) {
 }
 
 struct operator_elastic : testing::Test {
-    side_plane plane_{plane::bare,
-                      {"--with", "kcm,jobset", "--config", "jobset=featureGates: {ElasticJobSet: true}", "--arg",
-                       "kcm=--horizontal-pod-autoscaler-sync-period=1s", "--crds", test_variable("COTRAIN_TEST_CRDS")}};
+    side_plane plane_{
+        plane::bare,
+        {"--with", "kcm,jobset", "--config", "jobset=featureGates: {ElasticJobSet: true}", "--arg",
+         "kcm=--horizontal-pod-autoscaler-sync-period=1s", "--audit", "--crds", test_variable("COTRAIN_TEST_CRDS")}};
+    audit_log audit_{plane_.audit()};
 };
 
 TEST_F(operator_elastic, the_sub_resource_scales_a_job_that_runs) {
@@ -122,13 +124,19 @@ TEST_F(operator_elastic, the_sub_resource_scales_a_job_that_runs) {
             EXPECT_TRUE(co_await s.until(batch_job, [&](const std::string& all) { return all.contains(count); }));
         }
         const std::string set = co_await s.list(kinds::job_set);
-        EXPECT_TRUE(set.contains(R"("generation":4)")) << "one write each: " << set;
+        EXPECT_TRUE(set.contains(R"("generation":4)")) << set;
         EXPECT_TRUE(set.contains(R"("value":"1:8")"));
         EXPECT_TRUE(co_await s.until(kinds::train_job, [](const std::string& all) {
             return all.contains(R"("desired":8)") && all.contains("replicatedjob-name in (node)");
         }));
         EXPECT_FALSE((co_await s.list(kinds::train_job)).contains("ResourcesReady"));
     });
+    int applies = 0, others = 0;
+    for (const audit_entry& e : audit_.read())
+        if (e.by_operator() && e.writes() && !e.is_lease() && e.resource != "events" && e.sub_resource != "status")
+            ++(e.resource == "jobsets" ? applies : others);
+    EXPECT_EQ(applies, 4) << "when it is made, and one for each change";
+    EXPECT_LE(others, 2) << "the snapshot, and its hash";
 }
 
 awaitable<std::string> refusal_of(operator_scene* s, std::string name, int nodes) {

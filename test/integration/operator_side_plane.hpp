@@ -22,6 +22,8 @@ class side_plane {
     side_plane& operator=(const side_plane&) = delete;
 
     [[nodiscard]] std::string kubeconfig() const { return dir_.path("kubeconfig"); }
+    // With --audit among the words.
+    [[nodiscard]] std::string audit() const { return dir_.path("audit.log"); }
 
    private:
     temp_dir dir_;
