@@ -147,6 +147,22 @@ std::optional<std::size_t> cut_pairs(std::size_t n, std::size_t m) {
     return static_cast<std::size_t>(below) - 1;
 }
 
+// How many of the sums of ranks 1 to n that signs make by chance are so large, as shares.
+std::vector<double> signed_ranks(std::size_t n) {
+    std::vector<double> shares(n * (n + 1) / 2 + 1, 0);
+    shares[0] = 1;
+    for (std::size_t rank = 1; rank <= n; ++rank) {
+        std::vector<double> next(shares.size(), 0);
+        for (std::size_t sum = 0; sum < shares.size(); ++sum)
+            next[sum] = (shares[sum] + (sum >= rank ? shares[sum - rank] : 0)) / 2;
+        shares = std::move(next);
+    }
+    return shares;
+}
+
+// Above so many pairs the distribution takes long; the last ones do.
+constexpr std::size_t paired_max = 100;
+
 double middle_of(std::span<const double> sorted) {
     const std::size_t n = sorted.size();
     return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
@@ -183,16 +199,17 @@ std::optional<interval> count_ratio(const std::vector<double>& base, const std::
 }
 
 // How many values could be compared, at least.
-std::size_t compare(const controller_result& base, const controller_result& head, double fail_over,
+std::size_t compare(const controller_result& base, const controller_result& head, double fail_over, bool paired,
                     std::vector<bench_change>& into) {
     std::size_t compared = 0;
     for (const bench_metric& metric : bench_metrics()) {
         const auto* const before = base.find(metric.key);
         const auto* const now = head.find(metric.key);
         if (!metric.compared || before == nullptr || now == nullptr) continue;
-        const auto ratio = metric.more_is_better ? ratio_interval(*now, *before)
-                           : metric.counted      ? count_ratio(*before, *now)
-                                                 : ratio_interval(*before, *now);
+        const auto& from = metric.more_is_better ? *now : *before;
+        const auto& to = metric.more_is_better ? *before : *now;
+        auto ratio = paired && !metric.counted ? paired_ratio_interval(from, to) : std::nullopt;
+        if (!ratio) ratio = metric.counted ? count_ratio(from, to) : ratio_interval(from, to);
         if (!ratio) continue;
         ++compared;
         const double floor = metric.counted ? std::min(fail_over, count_floor) : fail_over;
@@ -339,6 +356,23 @@ std::optional<interval> ratio_interval(std::span<const double> base, std::span<c
     return interval{ratios[*k], middle_of(ratios), ratios[ratios.size() - 1 - *k]};
 }
 
+std::optional<interval> paired_ratio_interval(std::span<const double> base, std::span<const double> head) {
+    const auto positive = [](double each) { return each > 0 && std::isfinite(each); };
+    if (base.size() != head.size() || !std::ranges::all_of(base, positive) || !std::ranges::all_of(head, positive))
+        return std::nullopt;
+    const std::size_t n = std::min(base.size(), paired_max);
+    const std::vector<double> shares = signed_ranks(n);
+    const auto k = cut(shares.size() / 2, [&](std::size_t i) { return shares[i]; });
+    if (!k) return std::nullopt;
+    std::vector<double> logs;
+    for (std::size_t i = base.size() - n; i < base.size(); ++i) logs.push_back(std::log(head[i] / base[i]));
+    std::vector<double> means;
+    for (std::size_t i = 0; i < n; ++i)
+        for (std::size_t j = i; j < n; ++j) means.push_back((logs[i] + logs[j]) / 2);
+    std::ranges::sort(means);
+    return interval{std::exp(means[*k]), std::exp(middle_of(means)), std::exp(means[means.size() - 1 - *k])};
+}
+
 std::vector<std::pair<double, double>> distribution_curve(std::vector<double> values) {
     std::vector<std::pair<double, double>> out;
     if (values.empty()) return out;
@@ -374,7 +408,7 @@ base::result<bench_comparison> compare_within(const bench_result& run, std::stri
     bench_comparison out{fmt::format("{} of this run", with), fail_over, {}};
     for (const controller_result& each : run.controllers) {
         if (&each == base) continue;
-        if (compare(*base, each, fail_over, out.changes) == 0) return too_few(*base, each);
+        if (compare(*base, each, fail_over, true, out.changes) == 0) return too_few(*base, each);
     }
     sort_changes(out.changes);
     return out;
@@ -393,7 +427,7 @@ base::result<bench_comparison> compare_with(const bench_result& run, const bench
         const controller_result* const base = single ? &before.controllers.front() : before.find(each.name);
         if (base == nullptr) continue;
         any = true;
-        if (compare(*base, each, fail_over, out.changes) == 0) return too_few(*base, each);
+        if (compare(*base, each, fail_over, false, out.changes) == 0) return too_few(*base, each);
     }
     if (!any) return base::fail(base::errc::invalid, "the baseline has none of this run's controllers");
     sort_changes(out.changes);

@@ -96,6 +96,10 @@ struct interval {
 // belongs to the Mann-Whitney test. Nothing if there are too few of them (below four each) or they are not positive.
 [[nodiscard]] std::optional<interval> ratio_interval(std::span<const double> base, std::span<const double> head);
 
+// The same of two that took turns, value by value: what a slow minute does to both falls out. The interval belongs to
+// the signed-rank test. Nothing below six of each.
+[[nodiscard]] std::optional<interval> paired_ratio_interval(std::span<const double> base, std::span<const double> head);
+
 // A distribution's curve in so few points that they can be drawn and kept: (share, value).
 [[nodiscard]] std::vector<std::pair<double, double>> distribution_curve(std::vector<double> values);
 

@@ -76,6 +76,35 @@ TEST(bench_figures, intervals_hold_the_truth_nearly_always) {
     EXPECT_GE(held, rounds * 95 / 100);
 }
 
+// Two that take turns on a machine whose minutes differ by a factor of two: pairs tell 15 % from nothing.
+TEST(bench_figures, pairs_find_what_a_shaking_machine_hides) {
+    base::random_source random(11);
+    const auto noise = [&](double width) { return 1 + width * (random.unit() - 0.5); };
+    int found = 0, wrong = 0, held = 0, alone = 0;
+    constexpr int rounds = 500;
+    for (int i = 0; i < rounds; ++i) {
+        std::vector<double> base, same, slower;
+        for (int k = 0; k < 12; ++k) {
+            const double minute = 1 + random.unit();
+            base.push_back(minute * noise(0.1));
+            same.push_back(minute * noise(0.1));
+            slower.push_back(minute * noise(0.1) * 1.15);
+        }
+        const auto none = paired_ratio_interval(base, same);
+        const auto some = paired_ratio_interval(base, slower);
+        ASSERT_TRUE(none && some);
+        held += none->low <= 1 && none->high >= 1 ? 1 : 0;
+        wrong += none->low > 1.05 ? 1 : 0;
+        found += some->low > 1.05 ? 1 : 0;
+        alone += ratio_interval(base, slower)->low > 1.05 ? 1 : 0;
+    }
+    EXPECT_GE(held, rounds * 95 / 100);
+    EXPECT_EQ(wrong, 0);
+    EXPECT_EQ(found, rounds);
+    EXPECT_LT(alone, rounds / 10) << "without pairs";
+    EXPECT_FALSE(paired_ratio_interval(std::vector<double>(5, 1), std::vector<double>(5, 2)));
+}
+
 TEST(bench_figures, curves_reach_as_far_as_there_are_values) {
     const auto curve = distribution_curve(up_to(1000));
     EXPECT_EQ(curve.front(), (std::pair<double, double>{0, 1}));
