@@ -2,12 +2,15 @@
 // one watches, and for each TrainJob it sends the same two applies, for each JobSet that completes the same patch of a
 // status, prepared as text.
 //   cotrain bench --controller cotrain --controller 'canned=build/bench/bench/canned {kubeconfig}'
+// With a number it computes for so many microseconds before it answers a TrainJob: a slower one (bench/verdict.sh).
 #include <fmt/format.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "base/task_group.hpp"
@@ -59,10 +62,14 @@ struct canned {
     explicit canned(asio::io_context& loop) : tasks(loop.get_executor()) {}
     std::unique_ptr<kube::client> api;
     base::task_group tasks;
+    std::chrono::microseconds work{0};
     int code = 1;
 };
 
 awaitable<void> answer(canned* of, std::string ns, std::string name, std::string uid) {
+    const auto end = std::chrono::steady_clock::now() + of->work;
+    while (std::chrono::steady_clock::now() < end) {
+    }
     const std::string owner = fmt::format(owner_text, name, uid);
     const kube::write_options as{.field_manager = "trainer"};
     const std::string snapshot_name = name + "-runtime-snapshot";
@@ -134,8 +141,8 @@ awaitable<void> play(canned* of) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 2) {
-        std::fputs("usage: canned KUBECONFIG\n", stderr);
+    if (argc != 2 && argc != 3) {
+        std::fputs("usage: canned KUBECONFIG [MICROSECONDS]\n", stderr);
         return 2;
     }
     const auto cluster = kube::find_config(kube::environment::of_process(), argv[1]);
@@ -145,6 +152,7 @@ int main(int argc, char** argv) {
     }
     asio::io_context loop(1);
     canned it(loop);
+    if (argc == 3) it.work = std::chrono::microseconds(std::strtol(argv[2], nullptr, 10));
     auto made = kube::client::make(loop.get_executor(), *cluster, {.user_agent = "canned"}, base::stderr_logger());
     if (!made) {
         std::fprintf(stderr, "canned: %s\n", made.error().message.c_str());

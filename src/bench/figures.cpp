@@ -263,9 +263,19 @@ std::span<const bench_metric> bench_metrics() {
         bench_metric{"conflicts_per_job", "conflicts an object", "", false, false},
         bench_metric{"first_apply_ms", "exec → first write", "ms", false, true},
         bench_metric{"start_ms", "exec → first one done", "ms", false, true},
+        bench_metric{"restart_ms", "the same beside all objects", "ms", false, true},
         bench_metric{"bench_cpu_ms_per_job", "CPU an object of server and load", "ms", false, false},
     };
     return all;
+}
+
+bench_traffic& bench_traffic::operator+=(const bench_traffic& more) {
+    requests += more.requests;
+    bytes_sent += more.bytes_sent;
+    bytes_received += more.bytes_received;
+    unchanged += more.unchanged;
+    conflicts += more.conflicts;
+    return *this;
 }
 
 const std::vector<double>* controller_result::find(std::string_view key) const {

@@ -41,6 +41,8 @@ struct bench_traffic {
     std::uint64_t bytes_received = 0;  // bodies; of watches all that they brought
     std::uint64_t unchanged = 0;       // writes that changed nothing
     std::uint64_t conflicts = 0;
+
+    bench_traffic& operator+=(const bench_traffic& more);
 };
 
 struct controller_result {

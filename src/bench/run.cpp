@@ -87,16 +87,30 @@ awaitable<base::result<>> bench_run::begin() {
                                           ? own_words(target_->kubeconfig(), dir_.path())
                                           : shell_words(fill_command(who_.command, target_->kubeconfig(), dir_.path()));
     if (!words) co_return base::fail(std::move(words.error()));
+    words_ = std::move(*words);
     // The first object is there before the controller is.
     objects_.emplace_back();
     if (auto done = co_await target_->make(0); !done) co_return done;
-    auto made = bench_child::start(std::move(*words), target_->kubeconfig(), dir_.path());
+    co_return co_await start_controller("start_ms", 0);
+}
+
+awaitable<base::result<>> bench_run::start_controller(std::string metric, std::int64_t number) {
+    auto made = bench_child::start(words_, target_->kubeconfig(), dir_.path());
     if (!made) co_return base::fail(std::move(made.error()));
     child_ = std::move(*made);
     exec_ = child_->began();
-    auto done = co_await until(&done_, 1);
-    if (done) out_.metrics["start_ms"] = milliseconds(last_seen_ - exec_);
+    auto done = co_await until(&done_, number + 1);
+    if (done) out_.metrics[metric] = milliseconds(last_seen_ - exec_);
     co_return done;
+}
+
+awaitable<base::result<>> bench_run::restart_controller() {
+    co_await child_->stop();
+    child_.reset();
+    const auto number = static_cast<std::int64_t>(objects_.size());
+    objects_.push_back({.removed = true});
+    if (auto done = co_await target_->make(number); !done) co_return done;
+    co_return co_await start_controller("restart_ms", number);
 }
 
 awaitable<base::result<>> bench_run::measure() {
@@ -112,11 +126,15 @@ awaitable<base::result<>> bench_run::measure() {
     if (auto done = co_await make_objects(options_.load.jobs); !done) co_return done;
     summarise(before, own_before);
     counting_ = false;
+    sampling_.cancel();
     if (!of_.update.empty())
         if (auto done = co_await next_phase("update", &bench_run::update_one); !done) co_return done;
+    auto traffic = target_->take_traffic();
+    if (auto done = co_await restart_controller(); !done) co_return done;
+    static_cast<void>(target_->take_traffic());
     if (of_.removes)
         if (auto done = co_await next_phase("remove", &bench_run::remove_one); !done) co_return done;
-    summarise_traffic();
+    summarise_traffic(std::move(traffic));
     co_return base::result<>{};
 }
 
@@ -307,19 +325,14 @@ void bench_run::summarise(const bench_usage& before, double own_before) {
     to["resident_peak_mib"] = std::ranges::max(out_.samples, {}, &bench_sample::resident_mib).resident_mib;
 }
 
-void bench_run::summarise_traffic() {
+void bench_run::summarise_traffic(std::map<std::string, bench_traffic> rest) {
     auto& to = out_.metrics;
     const auto jobs = static_cast<double>(options_.load.jobs);
     out_.traffic = target_->take_traffic();
+    for (const auto& [what, row] : rest) out_.traffic[what] += row;
     if (out_.traffic.empty()) return;
     bench_traffic sum;
-    for (const auto& [what, row] : out_.traffic) {
-        sum.requests += row.requests;
-        sum.bytes_sent += row.bytes_sent;
-        sum.bytes_received += row.bytes_received;
-        sum.conflicts += row.conflicts;
-        sum.unchanged += row.unchanged;
-    }
+    for (const auto& [what, row] : out_.traffic) sum += row;
     to["requests_per_job"] = static_cast<double>(sum.requests) / jobs;
     to["bytes_sent_per_job"] = static_cast<double>(sum.bytes_sent) / jobs;
     to["bytes_received_per_job"] = static_cast<double>(sum.bytes_received) / jobs;

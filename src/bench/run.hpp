@@ -55,6 +55,10 @@ class bench_run {
 
     [[nodiscard]] awaitable<base::result<>> measure();
     [[nodiscard]] awaitable<base::result<>> begin();
+    // Until the object of that number is done; the metric is how long it took.
+    [[nodiscard]] awaitable<base::result<>> start_controller(std::string metric, std::int64_t number);
+    // Ends the controller and starts it beside all that it made; an object that came meanwhile tells when it works.
+    [[nodiscard]] awaitable<base::result<>> restart_controller();
     // Makes objects at their times and waits until they are as far as wanted.
     [[nodiscard]] awaitable<base::result<>> make_objects(std::int64_t count);
     // Changes or removes those that count, and waits for what the controller makes of it.
@@ -78,7 +82,7 @@ class bench_run {
     void seen_end(std::int64_t number);
     void seen_next(std::int64_t number);
     void summarise(const bench_usage& before, double own_before);
-    void summarise_traffic();
+    void summarise_traffic(std::map<std::string, bench_traffic> rest);
 
     asio::io_context& loop_;
     bench_options options_;
@@ -86,6 +90,7 @@ class bench_run {
     bench_controller who_;
     temporary_directory dir_;
     std::unique_ptr<bench_target> target_;
+    bench_words words_;
     std::unique_ptr<bench_child> child_;
     asio::steady_timer wake_;
     asio::steady_timer sampling_;
