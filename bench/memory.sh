@@ -50,10 +50,11 @@ make() { # FROM TO
     '{"apiVersion":"trainer.kubeflow.org/v1alpha1","kind":"TrainJob","metadata":{"name":"job-%"},"spec":{"runtimeRef":{"kind":"TrainingRuntime","name":"torch"},"trainer":{"numNodes":4,"image":"registry.example.com/team/train:v1","command":["torchrun","train.py"]}}}'
 }
 count() { curl -sS "$1?limit=1" | grep -o '"remainingItemCount":[ 0-9]*' | tr -dc 0-9 || true; }
+alive() { kill -0 "$operator" 2>/dev/null || { echo 'memory: the operator ended; at its limit the kernel kills it' >&2; exit 1; }; }
 # until_told STATE: all jobs of this run say so
-until_told() { until [ "$("$kubectl" get trainjobs -n memory -o jsonpath='{range .items[*]}{.status.state}{"\n"}{end}' | grep -c "$1")" -ge "$jobs" ]; do sleep 0.5; done; }
+until_told() { until alive && [ "$("$kubectl" get trainjobs -n memory -o jsonpath='{range .items[*]}{.status.state}{"\n"}{end}' | grep -c "$1")" -ge "$jobs" ]; do sleep 0.5; done; }
 # until_there URL N: as many objects are stored
-until_there() { until [ "$(($(count "$1") + 1))" -ge "$2" ]; do sleep 0.2; done; }
+until_there() { until alive && [ "$(($(count "$1") + 1))" -ge "$2" ]; do sleep 0.2; done; }
 
 start() {
   local own
@@ -73,10 +74,10 @@ start() {
   done
 }
 
-# Stays where it is for a second: what was freed has been given back.
+# Works no more, and had time to give back what it freed: it does so ten seconds after its last work.
 quiet() {
   local before after=
-  while before=$after && after=$(cut -d ' ' -f 14,15 "/proc/$operator/stat") && [ "$after" != "$before" ]; do sleep 1; done
+  while before=$after && after=$(cut -d ' ' -f 14,15 "/proc/$operator/stat") && [ "$after" != "$before" ]; do sleep 11; done
 }
 value() { sed -nE "s/^$1:\s+([0-9]+) kB/\1/p" "/proc/$operator/status"; }
 show() {
