@@ -1,95 +1,114 @@
-// Reads messages by tables of their fields.
+// Reads messages by a table of their fields.
 #include "sim/protobuf.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <chrono>
+#include <map>
 #include <optional>
-#include <span>
+#include <vector>
 
 #include "base/encoding.hpp"
+#include "base/time.hpp"
 #include "doc/edit.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::sim {
 namespace {
 
-enum class shape : std::uint8_t { text, number, flag, message, texts, messages, text_map, bytes_map };
+// Made by test/controlplane/cmd/wiretypes. A line for each message, then one for each kind. A field is
+// "name,number,shape": ? where nothing is said when it is empty, [ or { for a list or a map of what follows, then a
+// letter or the number of a message: s text, b bytes, i integer, t truth, T time, U time with microseconds, Q quantity,
+// I integer or text, R JSON, X list of texts. A field without a name is part of the message around it.
+constexpr std::string_view types =
+#include "sim/protobuf_types.inc"
+    ;
 
-struct message_type;
 struct field {
-    std::uint64_t number;
-    const char* name;
-    shape is;
-    const message_type* of = nullptr;
-};
-struct message_type {
-    std::span<const field> fields;
-};
-
-constexpr std::array owner_fields{field{1, "kind", shape::text},       field{3, "name", shape::text},
-                                  field{4, "uid", shape::text},        field{5, "apiVersion", shape::text},
-                                  field{6, "controller", shape::flag}, field{7, "blockOwnerDeletion", shape::flag}};
-constexpr message_type owner{owner_fields};
-constexpr std::array metadata_fields{field{1, "name", shape::text},
-                                     field{2, "generateName", shape::text},
-                                     field{3, "namespace", shape::text},
-                                     field{5, "uid", shape::text},
-                                     field{6, "resourceVersion", shape::text},
-                                     field{11, "labels", shape::text_map},
-                                     field{12, "annotations", shape::text_map},
-                                     field{13, "ownerReferences", shape::messages, &owner},
-                                     field{14, "finalizers", shape::texts}};
-constexpr message_type metadata{metadata_fields};
-constexpr field head{1, "metadata", shape::message, &metadata};
-
-constexpr std::array config_map_fields{head, field{2, "data", shape::text_map},
-                                       field{3, "binaryData", shape::bytes_map}, field{4, "immutable", shape::flag}};
-constexpr std::array secret_fields{head, field{2, "data", shape::bytes_map}, field{3, "type", shape::text},
-                                   field{4, "stringData", shape::text_map}, field{5, "immutable", shape::flag}};
-constexpr std::array name_only_fields{field{1, "name", shape::text}};
-constexpr message_type name_only{name_only_fields};
-constexpr std::array account_fields{head, field{3, "imagePullSecrets", shape::messages, &name_only},
-                                    field{4, "automountServiceAccountToken", shape::flag}};
-constexpr std::array priority_fields{head, field{2, "value", shape::number}, field{3, "globalDefault", shape::flag},
-                                     field{4, "description", shape::text}, field{5, "preemptionPolicy", shape::text}};
-constexpr std::array head_only_fields{head};
-
-constexpr std::array resource_fields{field{1, "namespace", shape::text}, field{2, "verb", shape::text},
-                                     field{3, "group", shape::text},     field{4, "version", shape::text},
-                                     field{5, "resource", shape::text},  field{6, "subresource", shape::text},
-                                     field{7, "name", shape::text}};
-constexpr message_type resource{resource_fields};
-constexpr std::array path_fields{field{1, "path", shape::text}, field{2, "verb", shape::text}};
-constexpr message_type path{path_fields};
-constexpr std::array access_spec_fields{field{1, "resourceAttributes", shape::message, &resource},
-                                        field{2, "nonResourceAttributes", shape::message, &path},
-                                        field{3, "user", shape::text}, field{4, "groups", shape::texts}};
-constexpr message_type access_spec{access_spec_fields};
-constexpr std::array access_fields{head, field{2, "spec", shape::message, &access_spec}};
-constexpr std::array rules_spec_fields{field{1, "namespace", shape::text}};
-constexpr message_type rules_spec{rules_spec_fields};
-constexpr std::array rules_fields{head, field{2, "spec", shape::message, &rules_spec}};
-constexpr std::array token_spec_fields{field{1, "token", shape::text}, field{2, "audiences", shape::texts}};
-constexpr message_type token_spec{token_spec_fields};
-constexpr std::array token_fields{head, field{2, "spec", shape::message, &token_spec}};
-
-struct known_kind {
+    std::uint64_t number = 0;
     std::string_view name;
-    message_type type;
+    bool hides_empty = false;
+    char many = 0;   // '[', '{'
+    char shape = 0;  // 'm': a message
+    std::size_t of = 0;
 };
-const std::array kinds_known{
-    known_kind{"ConfigMap", {config_map_fields}},
-    known_kind{"Secret", {secret_fields}},
-    known_kind{"Namespace", {head_only_fields}},
-    known_kind{"ServiceAccount", {account_fields}},
-    known_kind{"PriorityClass", {priority_fields}},
-    known_kind{"SelfSubjectReview", {head_only_fields}},
-    known_kind{"SelfSubjectAccessReview", {access_fields}},
-    known_kind{"SubjectAccessReview", {access_fields}},
-    known_kind{"LocalSubjectAccessReview", {access_fields}},
-    known_kind{"SelfSubjectRulesReview", {rules_fields}},
-    known_kind{"TokenReview", {token_fields}},
+using message_type = std::vector<field>;
+
+template <class T>
+T read_number(std::string_view text) {
+    T out{};
+    std::from_chars(text.data(), text.data() + text.size(), out);
+    return out;
+}
+
+std::string_view cut(std::string_view& text, char at) {
+    const std::size_t end = std::min(text.find(at), text.size());
+    const std::string_view out = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    return out;
+}
+
+field read_entry(std::string_view text) {
+    field out;
+    out.name = cut(text, ',');
+    out.number = read_number<std::uint64_t>(cut(text, ','));
+    if (text.starts_with('?')) {
+        out.hides_empty = true;
+        text.remove_prefix(1);
+    }
+    if (text.starts_with('[') || text.starts_with('{')) {
+        out.many = text.front();
+        text.remove_prefix(1);
+    }
+    const bool message = text.front() >= '0' && text.front() <= '9';
+    out.shape = message ? 'm' : text.front();
+    if (message) out.of = read_number<std::size_t>(text);
+    return out;
+}
+
+// The table, its lines found when it is first asked and each read when it is needed.
+class wire_types {
+   public:
+    static wire_types& all() {
+        static wire_types out;
+        return out;
+    }
+    const message_type& message(std::size_t index) {
+        auto& [line, made] = messages_[index];
+        if (!made) {
+            made.emplace();
+            for (std::string_view rest = line; !rest.empty();) made->push_back(read_entry(cut(rest, ';')));
+        }
+        return *made;
+    }
+    // Null if the kind is not known.
+    const message_type* find(std::string_view version, std::string_view name) {
+        auto found = kinds_.find(fmt::format("{} {}", version, name));
+        if (found == kinds_.end()) found = kinds_.find(fmt::format("- {}", name));
+        return found == kinds_.end() ? nullptr : &message(found->second);
+    }
+
+   private:
+    wire_types() {
+        std::string_view rest = types;
+        std::string_view line = cut(rest, '\n');
+        for (; line != "kinds"; line = cut(rest, '\n')) messages_.push_back({line, std::nullopt});
+        while (!rest.empty()) {
+            line = cut(rest, '\n');
+            const std::size_t space = line.rfind(' ');
+            kinds_.emplace(line.substr(0, space), read_number<std::size_t>(line.substr(space + 1)));
+        }
+    }
+
+    struct entry {
+        std::string_view line;
+        std::optional<message_type> made;
+    };
+    std::vector<entry> messages_;
+    std::map<std::string, std::size_t, std::less<>> kinds_;
 };
 
 // A field on the wire: a number, or bytes.
@@ -148,45 +167,125 @@ class wire_reader {
     std::string_view left_;
 };
 
-bool read_message(doc::editor into, const message_type& type, std::string_view bytes, unsigned depth);
+class reader {
+   public:
+    explicit reader(doc::arena& memory) : memory_(memory) {}
 
-bool read_field(doc::editor into, const field& of, const wire_field& from, unsigned depth) {
-    switch (of.is) {
-        case shape::text: into.set(of.name, from.bytes); return true;
-        case shape::number: into.set(of.name, static_cast<std::int64_t>(from.value)); return true;
-        case shape::flag: into.set(of.name, from.value != 0); return true;
-        case shape::texts: into.ensure_array(of.name).append(from.bytes); return true;
-        case shape::message: return read_message(into.ensure_object(of.name), *of.of, from.bytes, depth + 1);
-        case shape::messages:
-            return read_message(into.ensure_array(of.name).append_object(), *of.of, from.bytes, depth + 1);
-        case shape::text_map:
-        case shape::bytes_map: break;
+    bool read(doc::editor into, const message_type& type, std::string_view bytes, unsigned depth) {
+        if (depth > protobuf_depth_max) return false;
+        wire_reader wire(bytes);
+        while (!wire.at_end()) {
+            const auto next = wire.next();
+            if (!next) return false;
+            const auto known = std::ranges::find(type, next->number, &field::number);
+            if (known != type.end() && !put(into, *known, *next, depth)) return false;
+        }
+        return true;
     }
+
+   private:
+    bool put(doc::editor into, const field& of, const wire_field& from, unsigned depth) {
+        if (of.many == '{') return put_entry(into.ensure_object(of.name), of, from.bytes, depth);
+        if (of.shape == 'm') {
+            const doc::editor inside = of.many == '['    ? into.ensure_array(of.name).append_object()
+                                       : of.name.empty() ? into
+                                                         : into.ensure_object(of.name);
+            return read(inside, wire_types::all().message(of.of), from.bytes, depth + 1);
+        }
+        const doc::ref value = read_value(of, from);
+        if (of.many == '[') {
+            into.ensure_array(of.name).append(value ? value : doc::ref::make_null());
+        } else if (value && !(of.hides_empty && is_empty(from))) {
+            into.set(of.name, value);
+        }
+        return good_;
+    }
+
     // A map's entry is a message of a key and a value.
-    wire_reader entry(from.bytes);
-    std::string_view key;
-    std::string_view value;
-    while (!entry.at_end()) {
-        const auto part = entry.next();
-        if (!part) return false;
-        (part->number == 1 ? key : value) = part->bytes;
+    bool put_entry(doc::editor into, const field& of, std::string_view bytes, unsigned depth) {
+        wire_reader entry(bytes);
+        std::string_view key;
+        wire_field value;
+        while (!entry.at_end()) {
+            const auto part = entry.next();
+            if (!part) return false;
+            if (part->number == 1) key = part->bytes;
+            if (part->number == 2) value = *part;
+        }
+        if (of.shape == 'm')
+            return read(into.ensure_object(key), wire_types::all().message(of.of), value.bytes, depth + 1);
+        const doc::ref made = read_value(of, value);
+        into.set(key, made ? made : doc::ref::make_null());
+        return good_;
     }
-    const std::string text = of.is == shape::bytes_map ? base::encode_base64(value) : std::string{value};
-    into.ensure_object(of.name).set(key, text);
-    return true;
-}
 
-bool read_message(doc::editor into, const message_type& type, std::string_view bytes, unsigned depth) {
-    if (depth > protobuf_depth_max) return false;
-    wire_reader wire(bytes);
-    while (!wire.at_end()) {
-        const auto next = wire.next();
-        if (!next) return false;
-        const auto known = std::ranges::find(type.fields, next->number, &field::number);
-        if (known != type.fields.end() && !read_field(into, *known, *next, depth)) return false;
+    static bool is_empty(const wire_field& from) { return from.value == 0 && from.bytes.empty(); }
+
+    doc::ref text(std::string_view value) { return doc::ref::make_string(memory_.copy(value)); }
+
+    // Absent where there is nothing to say.
+    doc::ref read_value(const field& of, const wire_field& from) {
+        switch (of.shape) {
+            case 's': return text(from.bytes);
+            case 'b': return text(base::encode_base64(from.bytes));
+            case 'i': return doc::ref::make_int(memory_, static_cast<std::int64_t>(from.value));
+            case 't': return doc::ref::make_bool(from.value != 0);
+            case 'Q': return text(parts_of(from.bytes)[0].bytes);
+            case 'T':
+            case 'U': return read_time(from.bytes, of.shape == 'U');
+            case 'I': {
+                const auto parts = parts_of(from.bytes);
+                return parts[0].value != 0 ? text(parts[2].bytes)
+                                           : doc::ref::make_int(memory_, static_cast<std::int32_t>(parts[1].value));
+            }
+            case 'R': {
+                const auto read = doc::parse_json_copy(memory_, parts_of(from.bytes)[0].bytes);
+                return read ? *read : doc::ref{};
+            }
+            case 'X': return read_texts(from.bytes);
+            default: return {};
+        }
     }
-    return true;
-}
+
+    doc::ref read_time(std::string_view bytes, bool micros) {
+        const auto parts = parts_of(bytes);
+        const auto seconds = static_cast<std::int64_t>(parts[0].value);
+        // Go's zero time too stands for none.
+        if ((seconds == 0 && parts[1].value == 0) || seconds < 0 || seconds > seconds_max) return {};
+        const base::seconds_time time{std::chrono::seconds{seconds}};
+        if (!micros) return text(base::format_time(time));
+        const std::chrono::microseconds rest{parts[1].value / 1000};
+        return text(base::format_micros(base::micros_time{time} + rest));
+    }
+
+    doc::ref read_texts(std::string_view bytes) {
+        doc::editor out = doc::editor::array(memory_);
+        for (wire_reader wire(bytes); !wire.at_end();) {
+            const auto next = wire.next();
+            good_ = good_ && next.has_value();
+            if (!next) break;
+            out.append(next->bytes);
+        }
+        return out;
+    }
+
+    // The fields 1, 2 and 3 of a small message.
+    std::array<wire_field, 3> parts_of(std::string_view bytes) {
+        std::array<wire_field, 3> out{};
+        for (wire_reader wire(bytes); !wire.at_end();) {
+            const auto next = wire.next();
+            good_ = good_ && next.has_value();
+            if (!next) break;
+            if (next->number >= 1 && next->number <= out.size()) out[next->number - 1] = *next;
+        }
+        return out;
+    }
+
+    static constexpr std::int64_t seconds_max = 253'402'300'799;  // 9999-12-31
+
+    doc::arena& memory_;
+    bool good_ = true;
+};
 
 }  // namespace
 
@@ -210,15 +309,15 @@ std::expected<doc::ref, std::string> read_protobuf(doc::arena& memory, std::stri
         if (!next) return broken;
         (next->number == 1 ? version : name) = next->bytes;
     }
-    const auto known = std::ranges::find(kinds_known, name, &known_kind::name);
-    if (known == kinds_known.end())
+    const message_type* const known = wire_types::all().find(version, name);
+    if (known == nullptr)
         return std::unexpected(
             fmt::format("protobuf of a {} is not read by this server; JSON is: kubectl create ... "
                         "--dry-run=client -o yaml | kubectl apply -f -",
                         name));
     doc::editor out = doc::editor::object(memory);
     out.set("apiVersion", version).set("kind", name);
-    if (!read_message(out, known->type, raw, 0)) return broken;
+    if (!reader(memory).read(out, *known, raw, 0)) return broken;
     return out.view();
 }
 

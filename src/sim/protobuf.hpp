@@ -1,4 +1,4 @@
-// Protobuf bodies of the built-in kinds that people create by hand: kubectl sends its own types so and takes JSON back.
+// Protobuf bodies of the built-in kinds: kubectl and controller-runtime send Go types so, and take JSON back.
 #pragma once
 
 #include <expected>
@@ -10,7 +10,7 @@
 
 namespace cotrain::sim {
 
-inline constexpr unsigned protobuf_depth_max = 16;
+inline constexpr unsigned protobuf_depth_max = 40;
 
 // The body as the document that its JSON would be. Fields that are not known here are left out, kinds that are not
 // known are errors.
