@@ -51,6 +51,8 @@ class incoming {
 
     [[nodiscard]] const h2::head& head() const;
     [[nodiscard]] std::string_view body() const;
+    // Of the certificate that the peer has shown: "O=system:masters,CN=admin". Empty: none, or the peer is gone.
+    [[nodiscard]] std::string peer_subject() const;
     // The body as the caller's own; body() is empty then.
     [[nodiscard]] std::string take_body();
 

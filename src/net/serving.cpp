@@ -67,6 +67,10 @@ std::string_view incoming::body() const { return state_->body; }
 bool incoming::gone() const { return state_->on == nullptr; }
 bool incoming::over() const { return gone() || state_->refused; }
 
+std::string incoming::peer_subject() const {
+    return gone() || state_->secured == nullptr ? std::string{} : state_->secured->peer_subject();
+}
+
 std::string incoming::take_body() { return std::exchange(state_->body, {}); }
 
 bool incoming::begin_work(std::size_t bytes) {
@@ -227,6 +231,7 @@ void serving::mark_answered(h2::stream_key stream) {
 void serving::on_head(h2::stream_key stream, h2::head head) {
     auto request = std::make_shared<incoming::state>(*options_.account, from_);
     request->on = this;
+    request->secured = wire_.secured();
     request->stream = stream;
     request->head = std::move(head);
     request->head_bytes = bytes_of(request->head);

@@ -66,7 +66,8 @@ struct incoming::state final : memory_account::holder {
     [[nodiscard]] bool make_room(std::size_t more, std::size_t body_bytes_max);
     void forget_body();
 
-    server_link* on = nullptr;  // null when the peer is gone
+    server_link* on = nullptr;             // null when the peer is gone
+    const tls::engine* secured = nullptr;  // of that link
     h2::stream_key stream{};
     h2::head head;
     std::string body;

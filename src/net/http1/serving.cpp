@@ -140,6 +140,7 @@ void serving::give_up(incoming::state& request) {
 void serving::hand_over(request what) {
     auto state = std::make_shared<incoming::state>(*options_.account, from_);
     state->on = this;
+    state->secured = wire_.secured();
     state->stream = h2::stream_key{++requests_};
     state->head = std::move(what.head);
     state->head.scheme = wire_.secured() != nullptr ? "https" : "http";
