@@ -85,7 +85,12 @@ constexpr std::string_view types = R"json({
   "webhooks":{"type":"array","x-kubernetes-list-type":"map","x-kubernetes-list-map-keys":["name"],"items":{
     "type":"object","required":["name","clientConfig"],"x-kubernetes-preserve-unknown-fields":true,"properties":{
       "name":{"type":"string"},"clientConfig":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"caBundle":{"type":"string"}}}}}}}},
-"JobStatus":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"conditions":{"$ref":"Conditions"}}},
+"AnyStatus":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"conditions":{"$ref":"Conditions"}}},
+"ControllerRevision":{"type":"object","properties":{
+  "data":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"x-kubernetes-map-type":"atomic"},
+  "revision":{"type":"integer","format":"int64"}}},
+"JobStatus":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{
+  "conditions":{"type":"array","items":{"$ref":"Condition"},"x-kubernetes-list-type":"atomic"}}},
 "JobSetStatus":{"type":"object","properties":{
   "conditions":{"$ref":"Conditions"},"restarts":{"type":"integer","format":"int32"},
   "restartsCountTowardsMax":{"type":"integer","format":"int32"},"terminalState":{"type":"string"},
@@ -278,12 +283,28 @@ void answer_rules(doc::editor& object, const caller&, const token_table&) {
 }
 
 void fill_definition(doc::arena&, doc::editor& object) {
+    const std::string_view made = object.get({"metadata", "creationTimestamp"}).as_string();
+    doc::editor spec = object.ensure_object("spec");
+    doc::editor names = spec.ensure_object("names");
+    std::string name{names.get("kind").as_string()};
+    names.set_default("listKind", name + "List");
+    for (char& c : name) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    names.set_default("singular", name);
+    spec.ensure_object("conversion").set_default("strategy", "None");
     doc::editor status = object.ensure_object("status");
     status.set("acceptedNames", object.get({"spec", "names"}));
-    status.ensure_array("storedVersions");
+    doc::editor stored = doc::editor::array(object.memory());
+    for (const doc::ref each : object.get({"spec", "versions"}).items()) {
+        if (each.get("storage").as_bool(false)) stored.append(each.get("name"));
+    }
+    status.set("storedVersions", stored);
     doc::editor conditions = doc::editor::array(object.memory());
-    for (const char* type : {"NamesAccepted", "Established"}) {
-        conditions.append_object().set("type", type).set("status", "True").set("reason", "Accepted");
+    for (const auto& [type, reason, message] :
+         {std::tuple{"NamesAccepted", "NoConflicts", "no conflicts found"},
+          std::tuple{"Established", "InitialNamesAccepted", "the initial names have been accepted"}}) {
+        doc::editor out = conditions.append_object();
+        out.set("type", type).set("status", "True").set("reason", reason).set("message", message);
+        if (!made.empty()) out.set("lastTransitionTime", made);
     }
     status.set("conditions", conditions);
 }
@@ -336,7 +357,7 @@ std::vector<kind> built_in_kinds() {
                       {"Data", "integer", "", 0, "How many keys it has", count_data}};
     secret.selectable = {"type"};
     add({"", "v1", "serviceaccounts", "serviceaccount", "ServiceAccount", true, {"sa"}});
-    add({"", "v1", "limitranges", "limitrange", "LimitRange", true, {"limits"}});
+    add({"", "v1", "limitranges", "limitrange", "LimitRange", true, {"limits"}}).made_by_update = true;
     kind& runtime = add({"node.k8s.io", "v1", "runtimeclasses", "runtimeclass", "RuntimeClass", false});
     runtime.refuse = refuse_handler;
     runtime.columns = {{"Handler", "string", ".handler", 0, "The CRI configuration"}};
@@ -347,8 +368,10 @@ std::vector<kind> built_in_kinds() {
     priority.columns = {{"Value", "integer", ".value", 0, "The priority"},
                         {"Global-Default", "boolean", ".globalDefault", 0, "Whether it is the default"}};
     kind& lease = add({"coordination.k8s.io", "v1", "leases", "lease", "Lease"});
+    lease.made_by_update = true;
     lease.columns = {{"Holder", "string", ".spec.holderIdentity", 0, "Who holds the lease"}};
     add_workloads(out);
+    add_more(out);
     add_events(out);
     add_reviews(out);
     add_extensions(out);

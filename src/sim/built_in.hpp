@@ -25,7 +25,15 @@ struct kind_names {
 // One of the server's own types by name.
 [[nodiscard]] crd::shared_node own_type(std::string_view name);
 
+// What the API server fills in.
+void default_pod_spec(doc::editor spec);
+void fill_job(doc::arena& memory, doc::editor& object);
+// What it refuses first.
+void check_pod(doc::ref object, std::vector<crd::violation>& out);
+void check_job(doc::ref object, std::vector<crd::violation>& out);
+
 void add_workloads(std::vector<kind>& to);    // Pods, Jobs and what is around them
+void add_more(std::vector<kind>& to);         // Deployments, claims, policies, …
 void add_events(std::vector<kind>& to);       // in both forms
 void add_reviews(std::vector<kind>& to);      // tokens and access
 void add_extensions(std::vector<kind>& to);   // CustomResourceDefinitions, webhook configurations

@@ -52,8 +52,22 @@ std::string pod_restarts(doc::ref pod, base::seconds_time) {
 void fill_pod(doc::arena&, doc::editor& object) {
     object.ensure_object("status").set_default("phase", "Pending");
     doc::editor spec = object.ensure_object("spec");
-    spec.set_default("restartPolicy", "Always").set_default("terminationGracePeriodSeconds", 30);
-    spec.set_default("serviceAccountName", "default").set_default("schedulerName", "default-scheduler");
+    default_pod_spec(spec);
+    spec.set_default("serviceAccountName", "default").set_default("enableServiceLinks", true);
+}
+
+// Of a Service that has an address of its own. Nobody is reached there.
+void fill_service(doc::arena&, doc::editor& object) {
+    doc::editor spec = object.ensure_object("spec");
+    spec.set_default("type", "ClusterIP").set_default("sessionAffinity", "None");
+    spec.set_default("internalTrafficPolicy", "Cluster");
+    doc::editor ports = spec.child("ports");
+    for (std::size_t i = 0; ports && i < ports.size(); ++i) {
+        doc::editor port = ports.child(i);
+        if (!port) continue;
+        port.set_default("protocol", "TCP");
+        if (const doc::ref number = port.get("port")) port.set_default("targetPort", number);
+    }
 }
 
 bool holds(doc::ref conditions, std::string_view type) {
@@ -90,6 +104,7 @@ void add_pods(std::vector<kind>& to) {
     pod.has_status = pod.has_generation = true;
     pod.categories = {"all"};
     pod.fill = fill_pod;
+    pod.check = check_pod;
     pod.selectable = {"spec.nodeName", "status.phase", "spec.restartPolicy", "spec.serviceAccountName",
                       "spec.schedulerName"};
     pod.columns = {{"Ready", "string", "", 0, "How many containers are ready", pod_ready},
@@ -106,6 +121,9 @@ void add_jobs(std::vector<kind>& to) {
     job.has_status = job.has_generation = true;
     job.categories = {"all"};
     job.selectable = {"status.successful"};
+    job.fill = fill_job;
+    job.check = check_job;
+    job.orphans_dependents = true;
     job.columns = {{"Status", "string", "", 0, "What the job is doing", job_status},
                    {"Completions", "string", "", 0, "Pods that have succeeded", job_completions},
                    {"Duration", "string", "", 0, "From start to end", job_duration}};
@@ -152,6 +170,7 @@ void add_workloads(std::vector<kind>& to) {
     add_jobs(to);
     kind service = make_kind({"", "v1", "services", "service", "Service", true, {"svc"}}, free_body());
     service.has_status = true;
+    service.fill = fill_service;
     service.categories = {"all"};
     service.columns = {{"Type", "string", ".spec.type", 0, "How it is reached"},
                        {"Cluster-IP", "string", ".spec.clusterIP", 0, "Its address"}};
@@ -163,20 +182,18 @@ void add_workloads(std::vector<kind>& to) {
                     age,
                     {"Version", "string", ".status.nodeInfo.kubeletVersion", 0, "Of its kubelet"}};
     to.push_back(std::move(node));
-    kind deployment =
-        make_kind({"apps", "v1", "deployments", "deployment", "Deployment", true, {"deploy"}}, free_body());
-    deployment.has_status = deployment.has_generation = true;
-    deployment.categories = {"all"};
-    to.push_back(std::move(deployment));
 }
 
 void add_permissions(std::vector<kind>& to) {
     constexpr std::string_view group = "rbac.authorization.k8s.io";
-    to.push_back(make_kind({group, "v1", "roles", "role", "Role"}, free_body()));
-    to.push_back(make_kind({group, "v1", "rolebindings", "rolebinding", "RoleBinding"}, free_body()));
-    to.push_back(make_kind({group, "v1", "clusterroles", "clusterrole", "ClusterRole", false}, free_body()));
-    to.push_back(make_kind({group, "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", false},
-                           free_body()));
+    for (kind_names& each : std::vector<kind_names>{
+             {group, "v1", "roles", "role", "Role"},
+             {group, "v1", "rolebindings", "rolebinding", "RoleBinding"},
+             {group, "v1", "clusterroles", "clusterrole", "ClusterRole", false},
+             {group, "v1", "clusterrolebindings", "clusterrolebinding", "ClusterRoleBinding", false}}) {
+        to.push_back(make_kind(std::move(each), free_body()));
+        to.back().made_by_update = true;
+    }
 }
 
 void add_neighbours(kinds& to) {

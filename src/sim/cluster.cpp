@@ -19,7 +19,7 @@ namespace {
 constexpr int generated_characters = 5;
 
 ownership_rules rules_of(const target& at) {
-    ownership_rules out{at.of->merged.get(), at.of->api_version(), at.status ? "status" : "", {}};
+    ownership_rules out{at.of->merged.get(), at.of->api_version(), at.status ? "status" : at.scale ? "scale" : "", {}};
     const auto ignore = [&](const char* name) { out.ignored.insert(path{path_element::field(name)}); };
     if (at.status) {
         ignore("metadata");
@@ -82,6 +82,23 @@ bool same_wish(const kind& of, doc::ref a, doc::ref b) {
         });
     };
     return all_in(a, b) && all_in(b, a);
+}
+
+// Nothing but its apiVersion tells a version from another: webhooks that convert are not asked.
+doc::ref with_version(doc::arena& memory, doc::ref object, const kind& of) {
+    doc::editor out = doc::editor::of(memory, object);
+    out.set("apiVersion", of.api_version());
+    // What is changed later on must not change in here.
+    return doc::freeze(memory, out);
+}
+
+// Before an object is there. In Go's types spec and status are, always; in custom resources they are not.
+doc::ref empty_one(doc::arena& memory, const kind& of, doc::ref object) {
+    doc::editor out = doc::editor::object(memory);
+    for (const char* each : {"spec", "status"}) {
+        if (!of.custom && object.get(each).is_object()) out.ensure_object(each);
+    }
+    return out;
 }
 
 std::vector<std::string> warnings_of(const std::vector<std::string>& unknown) {
@@ -154,8 +171,14 @@ doc::ref open(doc::arena& memory, const record& state) {
     return *read;
 }
 
+doc::ref open_as(doc::arena& memory, const kind& of, const record& state) {
+    const doc::ref stored = open(memory, state);
+    if (of.of_other) return of.of_other->show(memory, stored);
+    return of.home == nullptr ? stored : with_version(memory, stored, of);
+}
+
 outcome<record_ptr> cluster::get(const target& at) const {
-    record_ptr found = store_.find(*at.of, at.ns, at.name);
+    record_ptr found = store_.find(at.of->kept(), at.ns, at.name);
     if (!found) return std::unexpected(not_found(*at.of, at.name));
     return found;
 }
@@ -233,7 +256,7 @@ outcome<written> cluster::settle_new(doc::arena& memory, const target& at, doc::
         const bool reset = resets_managers(document.get({"metadata", "managedFields"}));
         if (!reset) *owned = read_owners(metadata.get("managedFields"));
         metadata.remove("managedFields");
-        own_update(rules_of(at), doc::ref::empty_object(), object, *owned, with.manager, base::format_time(now));
+        own_update(rules_of(at), empty_one(memory, of, object), object, *owned, with.manager, base::format_time(now));
     }
     for (const char* unset : {"selfLink", "deletionTimestamp", "deletionGracePeriodSeconds", "generation"})
         metadata.remove(unset);
@@ -248,7 +271,7 @@ outcome<written> cluster::settle_new(doc::arena& memory, const target& at, doc::
     if (auto faults = judge(of, object); !faults.empty()) return std::unexpected(invalid(of, made.name, faults));
     if (auto fine = validate_by_hooks(made, object, {}, with, warnings); !fine)
         return std::unexpected(std::move(fine.error()));
-    if (store_.find(of, at.ns, made.name)) return std::unexpected(already_exists(of, made.name));
+    if (store_.find(of.kept(), at.ns, made.name)) return std::unexpected(already_exists(of, made.name));
     if (auto fine = define(of, object, with); !fine) return std::unexpected(std::move(fine.error()));
     set_managers(memory, object, *owned);
     return keep(made, object, nullptr, with, std::move(warnings));
@@ -259,20 +282,21 @@ outcome<written> cluster::keep(const target& at, doc::editor object, const recor
     doc::editor metadata = object.child("metadata");
     const bool ends = live != nullptr && live->deleting && metadata.get("finalizers").empty();
     if (!with.dry_run) metadata.set("resourceVersion", fmt::format("{}", store_.next_version()));
-    record state = make_record(object);
+    record state = make_record(at.of->home != nullptr ? with_version(object.memory(), object, at.of->kept()) : object);
     if (state.json.size() > object_bytes_max) {
         return std::unexpected(failure{413, "RequestEntityTooLarge",
                                        fmt::format("Request entity too large: limit is {}", object_bytes_max)});
     }
     written out{state.json, live == nullptr, std::move(warnings)};
+    if (at.of->home != nullptr) out.json = doc::to_json(with_version(object.memory(), object, *at.of));
     if (with.dry_run) return out;
     if (ends) {
-        erase(*at.of, state);
+        erase(at.of->kept(), state);
         return out;
     }
-    if (!state.owners.empty()) to_judge_.push_back({at.of, {state.ns, state.name}});
+    if (!state.owners.empty()) to_judge_.push_back({&at.of->kept(), {state.ns, state.name}});
     if (live != nullptr && live->deleting) to_collect_.push_back(state.uid);
-    store_.put(*at.of, std::move(state));
+    store_.put(at.of->kept(), std::move(state));
     return out;
 }
 
@@ -280,22 +304,23 @@ outcome<written> cluster::update(const target& at, doc::ref document, const writ
                                  base::seconds_time now) {
     doc::arena memory;
     auto found = get(at);
+    if (!found && at.of->made_by_update && !at.status) return settle_new(memory, at, document, std::nullopt, with, now);
     if (!found) return std::unexpected(std::move(found.error()));
-    return settle_change(memory, {at, *found, open(memory, **found), document}, with, now);
+    return settle_change(memory, {at, *found, open_as(memory, *at.of, **found), document}, with, now);
 }
 
 outcome<written> cluster::patch(const target& at, patch_type how, doc::ref patch, const write_options& with,
                                 base::seconds_time now) {
     if (how == patch_type::apply) return apply(at, patch, with, now);
-    doc::arena memory;
-    auto found = get(at);
-    if (!found) return std::unexpected(std::move(found.error()));
     if (how == patch_type::strategic && at.of->custom)
         return std::unexpected(
             failure{415, "UnsupportedMediaType",
                     "the body of the request was in an unknown format - accepted media types include: "
                     "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml"});
-    const doc::ref live = open(memory, **found);
+    doc::arena memory;
+    auto found = get(at);
+    if (!found) return std::unexpected(std::move(found.error()));
+    const doc::ref live = open_as(memory, *at.of, **found);
     patched result = how == patch_type::merge  ? patched{merge_patch(memory, live, patch)}
                      : how == patch_type::json ? json_patch(memory, live, patch)
                                                : strategic_patch(memory, at.of->merged.get(), live, patch);
@@ -328,11 +353,11 @@ outcome<written> cluster::apply(const target& at, doc::ref config, const write_o
             "invalid object type: {}, Kind={}", config.get("apiVersion").as_string(), config.get("kind").as_string())));
     if (!config.get({"metadata", "managedFields"}).is_unset())
         return std::unexpected(bad_request("metadata.managedFields must be nil"));
-    const record_ptr found = store_.find(of, at.ns, at.name);
+    const record_ptr found = store_.find(of.kept(), at.ns, at.name);
     if (!found && at.status) return std::unexpected(not_found(of, at.name));
     doc::editor nothing = doc::editor::object(memory);
     nothing.set("apiVersion", of.api_version()).set("kind", of.name);
-    const doc::ref stored = found ? open(memory, *found) : nothing.view();
+    const doc::ref stored = found ? open_as(memory, of, *found) : nothing.view();
     const doc::ref live = without_managers(memory, stored);
     owners all = read_owners(stored.get({"metadata", "managedFields"}));
     auto done = own_apply(memory, rules_of(at), live, config, all, with.manager, with.force, base::format_time(now));
@@ -340,8 +365,9 @@ outcome<written> cluster::apply(const target& at, doc::ref config, const write_o
         if (const auto* found_conflicts = std::get_if<conflicts>(&done.error()))
             return std::unexpected(apply_conflict(*found_conflicts));
         return std::unexpected(
-            internal(fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}", at.ns, at.name,
-                                 of.api_version(), of.name, std::get<apply_fault>(done.error()).message)));
+            failure{500, "",
+                    fmt::format("failed to create typed patch object ({}/{}; {}, Kind={}): {}", at.ns, at.name,
+                                of.api_version(), of.name, std::get<apply_fault>(done.error()).message)});
     }
     if (auto nulls = stray_nulls(of, done->object); !nulls.empty()) return std::unexpected(invalid(of, at.name, nulls));
     if (!found) {
@@ -369,9 +395,11 @@ outcome<> cluster::check_identity(const change_request& what, doc::ref metadata)
         return std::unexpected(bad_request(std::string{other_namespace}));
     const std::string_view version = metadata.get("resourceVersion").as_string();
     if (version.empty() && at.of->custom) {
-        return std::unexpected(
-            invalid(*at.of, at.name,
-                    {{"metadata.resourceVersion", crd::fault::invalid, "0: must be specified for an update"}}));
+        failure why = invalid(
+            *at.of, at.name, {{"metadata.resourceVersion", crd::fault::invalid, "0: must be specified for an update"}});
+        why.message.replace(0, at.of->name.size(), at.of->plural);
+        why.what = at.of->plural;
+        return std::unexpected(std::move(why));
     }
     if (!version.empty() && version != what.live.get({"metadata", "resourceVersion"}).as_string())
         return std::unexpected(stale(*at.of, at.name));
@@ -448,7 +476,10 @@ outcome<written> cluster::settle_change(doc::arena& memory, const change_request
     if (auto fine = at.status ? outcome<>{} : define(of, object, with); !fine)
         return std::unexpected(std::move(fine.error()));
     const bool ends = what.live_record->deleting && metadata.get("finalizers").empty();
-    if (!ends && same_but_times(what.live, object)) return written{what.live_record->json, false, std::move(warnings)};
+    if (!ends && same_but_times(what.live, object)) {
+        return written{of.home != nullptr ? doc::to_json(what.live) : what.live_record->json, false,
+                       std::move(warnings)};
+    }
     return keep(at, object, what.live_record.get(), with, std::move(warnings));
 }
 
@@ -456,7 +487,7 @@ std::string write_snapshot(const cluster& from) {
     std::string out{first_line};
     out += '\n';
     for (const auto& each : from.types().all()) {
-        if (each->of_other) continue;
+        if (each->of_other || each->home != nullptr) continue;
         for (const record_ptr& object : from.objects().list(*each, {.version = from.objects().version()}))
             out.append(object->json).append("\n");
     }

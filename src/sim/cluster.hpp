@@ -30,6 +30,7 @@ struct target {
     std::string ns{};
     std::string name{};
     bool status = false;  // the status sub-resource
+    bool scale = false;   // for managedFields: nothing else tells it from the object itself
 };
 
 struct write_options {
@@ -80,8 +81,13 @@ class cluster {
     // The object while something holds it, else a Status.
     [[nodiscard]] outcome<written> remove(const target& at, const removal& how, base::seconds_time now);
 
+    // The finalizers in a namespace's spec; with none left it is gone, if it was deleted.
+    [[nodiscard]] outcome<written> finalize(const target& at, doc::ref document, const write_options& with);
+
     // One step of the garbage collector and of namespaces' ends; whether there may be more to do.
     bool collect(base::seconds_time now);
+    // Where nobody collects.
+    void leave_garbage();
 
    private:
     struct change_request;
@@ -129,8 +135,10 @@ class cluster {
     std::vector<std::string> ending_namespaces_;
 };
 
-// The object of a record.
+// The object of a record…
 [[nodiscard]] doc::ref open(doc::arena& memory, const record& state);
+// …and in the form of that kind.
+[[nodiscard]] doc::ref open_as(doc::arena& memory, const kind& of, const record& state);
 
 // A cluster's objects as text and back: a line of JSON each, as they are stored.
 

@@ -76,6 +76,26 @@ void cluster::erase(const kind& of, const record& state) {
     for (std::string& owner : above) to_collect_.push_back(std::move(owner));
 }
 
+outcome<written> cluster::finalize(const target& at, doc::ref document, const write_options& with) {
+    auto found = get(at);
+    if (!found) return std::unexpected(std::move(found.error()));
+    doc::arena memory;
+    doc::editor out = doc::editor::of(memory, open(memory, **found));
+    const doc::ref left = document.get({"spec", "finalizers"});
+    doc::editor spec = out.ensure_object("spec");
+    if (left.empty()) {
+        spec.remove("finalizers");
+    } else {
+        spec.set("finalizers", left);
+    }
+    if ((*found)->deleting && left.empty() && out.get({"metadata", "finalizers"}).empty()) {
+        written done{.json = doc::to_json(out)};
+        if (!with.dry_run) erase(*at.of, **found);
+        return done;
+    }
+    return keep(at, out, found->get(), with, {});
+}
+
 outcome<written> cluster::remove(const target& at, const removal& how, base::seconds_time now) {
     auto found = get(at);
     if (!found) return std::unexpected(std::move(found.error()));
@@ -140,6 +160,12 @@ void cluster::remove_held(const object_id& what, propagation dependents, base::s
         return;
     }
     rewrite(*what.of, *state, out);
+}
+
+void cluster::leave_garbage() {
+    to_collect_.clear();
+    to_judge_.clear();
+    ending_namespaces_.clear();
 }
 
 bool cluster::collect(base::seconds_time now) {

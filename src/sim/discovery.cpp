@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <compare>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -19,9 +21,40 @@ namespace cotrain::sim {
 
 namespace {
 
-using versions = std::map<std::string, std::set<std::string>>;  // by group
+// v2 before v1 before v1beta2 before v1alpha1, others behind them: the first one is preferred.
+struct version_order {
+    struct rank {
+        int stage = 0;  // 3: of no beta or alpha
+        int major = 0;
+        int minor = 0;
+        auto operator<=>(const rank&) const = default;
+    };
+    static int number(std::string_view& text) {
+        int out = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
+        if (error != std::errc{}) return 0;
+        text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+        return out;
+    }
+    static rank rank_of(std::string_view text) {
+        if (!text.starts_with('v')) return {};
+        text.remove_prefix(1);
+        const int major = number(text);
+        const int stage = text.empty() ? 3 : text.starts_with("beta") ? 2 : text.starts_with("alpha") ? 1 : 0;
+        if (major == 0 || stage == 0) return {};
+        text.remove_prefix(stage == 2 ? 4 : stage == 1 ? 5 : 0);
+        return {stage, major, number(text)};
+    }
+    bool operator()(const std::string& a, const std::string& b) const {
+        const rank left = rank_of(a);
+        const rank right = rank_of(b);
+        return left != right ? left > right : a < b;
+    }
+};
+using version_set = std::set<std::string, version_order>;
+using versions = std::map<std::string, version_set>;  // by group
 
-constexpr std::array verbs{"create", "delete", "get", "list", "patch", "update", "watch"};
+constexpr std::array verbs{"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 constexpr std::array status_verbs{"get", "patch", "update"};
 constexpr std::array review_verbs{"create"};
 
@@ -68,16 +101,25 @@ std::string resource_list(const kinds& types, std::string_view group, std::strin
         append_verbs(entry, *each);
         append_texts(entry, "shortNames", each->short_names);
         append_texts(entry, "categories", each->categories);
+        const auto part = [&](std::string_view name) {
+            doc::editor out = list.append_object();
+            out.set("name", fmt::format("{}/{}", each->plural, name)).set("singularName", "");
+            return out.set("namespaced", each->namespaced);
+        };
+        if (each->scale) {
+            doc::editor scale = part("scale");
+            scale.set("group", "autoscaling").set("version", "v1").set("kind", "Scale");
+            append_texts(scale, "verbs", status_verbs);
+        }
         if (!each->has_status) continue;
-        doc::editor status = list.append_object();
-        status.set("name", each->plural + "/status").set("singularName", "").set("namespaced", each->namespaced);
+        doc::editor status = part("status");
         status.set("kind", each->name);
         append_texts(status, "verbs", status_verbs);
     }
     return doc::to_json(out);
 }
 
-void fill_group(doc::editor out, const std::string& group, const std::set<std::string>& all) {
+void fill_group(doc::editor out, const std::string& group, const version_set& all) {
     out.set("name", group);
     for (const std::string& version : all) {
         doc::editor entry = out.ensure_array("versions").append_object();
@@ -107,6 +149,12 @@ void fill_resource(doc::editor out, const kind& of) {
     append_verbs(out, of);
     append_texts(out, "shortNames", of.short_names);
     append_texts(out, "categories", of.categories);
+    if (of.scale) {
+        doc::editor scale = out.ensure_array("subresources").append_object();
+        scale.set("subresource", "scale");
+        scale.ensure_object("responseKind").set("group", "autoscaling").set("version", "v1").set("kind", "Scale");
+        append_texts(scale, "verbs", status_verbs);
+    }
     if (!of.has_status) return;
     doc::editor status = out.ensure_array("subresources").append_object();
     status.set("subresource", "status");
@@ -202,6 +250,8 @@ bool serves(const kinds& types, std::string_view group, std::string_view version
                                [&](const auto& each) { return each->group == group && each->version == version; });
 }
 
+bool is_health(std::string_view step) { return step == "healthz" || step == "readyz" || step == "livez"; }
+
 std::optional<document> roots(const kinds& types, const address& at, std::string_view accept) {
     const bool core = at.steps[0] == "api";
     for (const std::string_view version : {"v2", "v2beta1"}) {
@@ -295,9 +345,10 @@ std::optional<document> discover(const kinds& types, const address& at, std::str
     const auto& steps = at.steps;
     if (steps.empty()) return std::nullopt;
     if (steps[0] == "openapi") return open_api(types, at, accept);
+    // /readyz/poststarthook/… too.
+    if (is_health(steps[0])) return document{"ok", "text/plain"};
     if (steps.size() == 1) {
         if (steps[0] == "version") return document{version_document()};
-        if (steps[0] == "healthz" || steps[0] == "readyz" || steps[0] == "livez") return document{"ok", "text/plain"};
         if (steps[0] == "api" || steps[0] == "apis") return roots(types, at, accept);
         return std::nullopt;
     }

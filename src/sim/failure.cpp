@@ -108,7 +108,8 @@ std::string to_status(const failure& what) {
     doc::arena memory;
     doc::editor out = doc::editor::object(memory);
     out.set("kind", "Status").set("apiVersion", "v1").set("metadata", doc::ref::empty_object());
-    out.set("status", "Failure").set("message", what.message).set("reason", what.reason);
+    out.set("status", "Failure").set("message", what.message);
+    if (!what.reason.empty()) out.set("reason", what.reason);
     if (!what.name.empty() || !what.what.empty() || !what.causes.empty()) {
         doc::editor details = out.ensure_object("details");
         if (!what.name.empty()) details.set("name", what.name);

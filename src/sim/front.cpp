@@ -10,7 +10,9 @@
 #include "doc/json.hpp"
 #include "doc/yaml.hpp"
 #include "sim/discovery.hpp"
+#include "sim/patch.hpp"
 #include "sim/protobuf.hpp"
+#include "sim/sub_resources.hpp"
 #include "sim/table.hpp"
 
 namespace cotrain::sim {
@@ -58,8 +60,8 @@ class session {
         if (of->answer != nullptr) return what_.method == "POST" ? review(*of) : refuse(method_not_allowed());
         shown_ = of;
         target where{stored(*of), path->ns, path->name, path->sub_resource == "status"};
-        if (path->sub_resource == "log" && of->name == "Pod" && what_.method == "GET") return read_log(where);
-        if (!path->sub_resource.empty() && (!where.status || !of->has_status)) return refuse(no_such_path());
+        if (!path->sub_resource.empty() && (!where.status || !of->has_status))
+            return sub_resource(where, path->sub_resource);
         if (!of->namespaced && !where.ns.empty()) return refuse(no_such_path());
         if (of->namespaced && where.ns.empty() && !where.name.empty()) return refuse(no_such_path());
         return route(where);
@@ -70,15 +72,96 @@ class session {
         if (what_.method == "GET" && where.name.empty())
             return at_.flag("watch") ? watch(where) : response{list(where)};
         if (what_.method == "GET") return get(where);
-        if (what_.method == "DELETE" && !where.name.empty() && !where.status) return remove(where);
+        if (what_.method == "DELETE" && where.name.empty()) return remove_all(where);
+        if (what_.method == "DELETE" && !where.status) return remove(where);
         if (what_.method == "POST" && where.name.empty()) return write(where);
         if ((what_.method == "PUT" || what_.method == "PATCH") && !where.name.empty()) return write(where);
         return refuse(method_not_allowed());
     }
 
-    // The kind that is kept where this one is only another form.
+    // The kind that is kept where this one is only another form. Other versions are written as what they are.
     const kind* stored(const kind& of) const {
-        return of.of_other ? cluster_.types().find(of.of_other->group, of.of_other->version, of.of_other->plural) : &of;
+        if (of.of_other) return cluster_.types().find(of.of_other->group, of.of_other->version, of.of_other->plural);
+        return what_.method == "GET" || what_.method == "DELETE" ? &of.kept() : &of;
+    }
+
+    response sub_resource(const target& where, std::string_view name) {
+        const std::string_view method = what_.method;
+        if (name == "scale" && shown_->scale) return method == "GET" ? read_scale(where) : write_scale(where);
+        const bool pod = shown_->name == "Pod" && shown_->group.empty();
+        if (name == "log" && pod && method == "GET") return read_log(where);
+        if (name == "binding" && pod && method == "POST") return bind(where);
+        if (name == "eviction" && pod && method == "POST") return remove(where, 201);
+        if (name == "finalize" && shown_->plural == "namespaces" && method == "PUT") return finalize(where);
+        return refuse(no_such_path());
+    }
+
+    response read_scale(const target& where) {
+        const auto found = cluster_.get(where);
+        if (!found) return refuse(found.error());
+        doc::arena memory;
+        return answer{200, doc::to_json(make_scale(memory, *shown_, open_as(memory, *shown_, **found)))};
+    }
+
+    response write_scale(const target& where) {
+        if (what_.method != "PUT" && what_.method != "PATCH") return refuse(method_not_allowed());
+        const auto found = cluster_.get(where);
+        if (!found) return refuse(found.error());
+        doc::arena memory;
+        auto body = read_body(memory);
+        if (!body) return refuse(body.error());
+        if (what_.method == "PATCH") {
+            const auto how = read_patch_type();
+            if (!how) return refuse(how.error());
+            const doc::ref now = make_scale(memory, *shown_, open_as(memory, *shown_, **found));
+            const patched done =
+                *how == patch_type::json ? json_patch(memory, now, *body) : patched{merge_patch(memory, now, *body)};
+            if (!done) return refuse(bad_request(done.error().message));
+            *body = *done;
+        }
+        const auto patch = scale_patch(memory, *shown_, where.name, *body);
+        if (!patch) return refuse(patch.error());
+        const auto with = read_write_options();
+        if (!with) return refuse(with.error());
+        target whole = where;
+        whole.scale = true;
+        const auto done = cluster_.patch(whole, patch_type::merge, *patch, *with, now_);
+        if (!done) return refuse_or_ask(done.error());
+        return answer{200, doc::to_json(make_scale(memory, *shown_, *doc::parse_json(memory, done->json)))};
+    }
+
+    response bind(const target& where) {
+        const auto found = cluster_.get(where);
+        if (!found) return refuse(found.error());
+        doc::arena memory;
+        const auto body = read_body(memory);
+        if (!body) return refuse(body.error());
+        const auto with = read_write_options();
+        if (!with) return refuse(with.error());
+        const doc::ref bound = open(memory, **found).get({"spec", "nodeName"});
+        if (!bound.as_string().empty())
+            return refuse(
+                in_conflict(*shown_, where.name,
+                            fmt::format("pod {} is already assigned to node \"{}\"", where.name, bound.text())));
+        const doc::ref patch = binding_patch(memory, *body, now_);
+        for (const bool status : {false, true}) {
+            target part = where;
+            part.status = status;
+            const auto done = cluster_.patch(part, patch_type::merge, patch, *with, now_);
+            if (!done) return refuse_or_ask(done.error());
+        }
+        return answer{201, success_status(*shown_, where.name, (*found)->uid)};
+    }
+
+    response finalize(const target& where) {
+        doc::arena memory;
+        const auto body = read_body(memory);
+        if (!body) return refuse(body.error());
+        const auto with = read_write_options();
+        if (!with) return refuse(with.error());
+        auto done = cluster_.finalize(where, *body, *with);
+        if (!done) return refuse(done.error());
+        return answer{200, std::move(done->json)};
     }
 
     response review(const kind& of) {
@@ -93,9 +176,17 @@ class session {
     }
 
     static std::string whole(const kind& shown, const record& object) {
-        if (!shown.of_other) return object.json;
+        if (!shown.of_other && shown.home == nullptr) return object.json;
         doc::arena memory;
         return doc::to_json(open_as(memory, shown, object));
+    }
+
+    // Items of built-in kinds have no type of their own: the list's says it.
+    static std::string item(const kind& shown, const record& object) {
+        std::string out = whole(shown, object);
+        const std::string type = fmt::format(R"("apiVersion":"{}","kind":"{}",)", shown.api_version(), shown.name);
+        if (!shown.custom && std::string_view{out}.substr(1).starts_with(type)) out.erase(1, type.size());
+        return out;
     }
 
     std::string show(const record_ptr& object) const {
@@ -199,7 +290,7 @@ class session {
         out += R"(},"items":[)";
         for (const record_ptr& each : all) {
             if (out.back() != '[') out += ',';
-            out += partial ? only_metadata(*each) : whole(of, *each);
+            out += partial ? only_metadata(*each) : item(of, *each);
         }
         return out + "]}";
     }
@@ -314,22 +405,57 @@ class session {
         return doc::to_json(shown_->of_other->show(memory, *doc::parse_json(memory, json)));
     }
 
-    response remove(const target& where) {
+    outcome<removal> read_removal() const {
         doc::arena memory;
         const auto body = what_.body.empty() ? outcome<doc::ref>{} : read_body(memory);
-        if (!body) return refuse(body.error());
+        if (!body) return std::unexpected(body.error());
+        // An Eviction has them inside.
+        const doc::ref options = body->contains("deleteOptions") ? body->get("deleteOptions") : *body;
         removal how;
-        std::string_view policy = body->get("propagationPolicy").as_string();
+        std::string_view policy = options.get("propagationPolicy").as_string();
         if (policy.empty()) policy = at_.get("propagationPolicy");
+        const auto orphans = options.get("orphanDependents").as_bool();
+        if (policy.empty() && !orphans && shown_->orphans_dependents) policy = "Orphan";
         if (policy == "Foreground") how.dependents = propagation::foreground;
-        if (policy == "Orphan" || body->get("orphanDependents").as_bool(false)) how.dependents = propagation::orphan;
-        how.uid = body->get({"preconditions", "uid"}).as_string();
-        how.resource_version = body->get({"preconditions", "resourceVersion"}).as_string();
-        how.dry_run = at_.get("dryRun") == "All" || body->get("dryRun").at(0).as_string() == "All";
+        if (policy == "Orphan" || orphans.value_or(false)) how.dependents = propagation::orphan;
+        how.uid = options.get({"preconditions", "uid"}).as_string();
+        how.resource_version = options.get({"preconditions", "resourceVersion"}).as_string();
+        how.dry_run = at_.get("dryRun") == "All" || options.get("dryRun").at(0).as_string() == "All";
         how.talk = talk_;
-        auto done = cluster_.remove(where, how, now_);
+        return how;
+    }
+
+    response remove(const target& where, int status = 200) {
+        const auto how = read_removal();
+        if (!how) return refuse(how.error());
+        auto done = cluster_.remove(where, *how, now_);
         if (!done) return refuse_or_ask(done.error());
-        return answer{200, std::move(done->json)};
+        doc::arena memory;
+        if (shown_->home != nullptr)
+            done->json = doc::to_json(in_version(memory, *doc::parse_json_copy(memory, done->json)));
+        return answer{status, std::move(done->json)};
+    }
+
+    // What is no Status of a removal, as the version that was asked for.
+    doc::ref in_version(doc::arena& memory, doc::ref object) const {
+        if (object.get("kind").as_string() != shown_->name) return object;
+        return doc::editor::of(memory, object).set("apiVersion", shown_->api_version());
+    }
+
+    response remove_all(const target& where) {
+        if (shown_->namespaced ? where.ns.empty() : shown_->plural == "namespaces") return refuse(method_not_allowed());
+        const auto wanted = read_selector(*shown_, at_.get("labelSelector"), at_.get("fieldSelector"));
+        if (!wanted) return refuse(bad_request(wanted.error()));
+        const auto how = read_removal();
+        if (!how) return refuse(how.error());
+        list_wish wish{.ns = where.ns, .version = cluster_.objects().version()};
+        if (!wanted->empty()) wish.takes = [&](const record& each) { return wanted->takes(each); };
+        const std::vector<record_ptr> all = cluster_.objects().list(*where.of, wish);
+        for (const record_ptr& each : all) {
+            const auto done = cluster_.remove({where.of, each->ns, each->name}, *how, now_);
+            if (!done && done.error().code != 404) return refuse_or_ask(done.error());
+        }
+        return answer{200, show_list(*shown_, all, {fmt::format("{}", cluster_.objects().version())})};
     }
 
     cluster& cluster_;

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "base/time.hpp"
+#include "crd/check.hpp"
 #include "crd/node.hpp"
 #include "doc/arena.hpp"
 #include "doc/edit.hpp"
@@ -47,6 +48,13 @@ struct other_form {
     std::string (*field)(std::string_view selected);  // how a selector's field is called in the other kind
 };
 
+// Where the sub-resource scale finds its numbers.
+struct scale_paths {
+    std::string wanted;    // ".spec.replicas"
+    std::string there;     // ".status.replicas"
+    std::string selector;  // of a text, or of a LabelSelector; empty: none
+};
+
 struct kind {
     std::string group;
     std::string version;
@@ -68,15 +76,26 @@ struct kind {
     // What the server itself fills in, and where it refuses a change; null: nothing.
     void (*fill)(doc::arena& memory, doc::editor& object) = nullptr;
     std::string (*refuse)(doc::ref live, doc::ref wanted) = nullptr;  // "path: what", empty: fine
+    // What is wrong with one that is new.
+    void (*check)(doc::ref object, std::vector<crd::violation>& out) = nullptr;
     // Reviews are answered, not kept: puts the status into what was posted.
     void (*answer)(doc::editor& object, const caller& who, const token_table& tokens) = nullptr;
     std::optional<other_form> of_other{};
+    // The version that is stored, of a kind that is another version of it.
+    const kind* home = nullptr;
+    std::optional<scale_paths> scale{};
+    bool orphans_dependents = false;  // where who deletes does not say
+    bool made_by_update = false;      // one that is not there yet
+    // What its definition asks for and this server does not judge: "spec.size: pattern ^a+$".
+    std::vector<std::string> unjudged{};
     // Fields that selectors may name beside metadata.name and metadata.namespace, as they are stored.
     std::vector<std::string> selectable{};
 
     [[nodiscard]] std::string api_version() const { return group.empty() ? version : group + "/" + version; }
     // "trainjobs.trainer.kubeflow.org", "configmaps"
     [[nodiscard]] std::string resource() const { return group.empty() ? plural : plural + "." + group; }
+    // As which its objects are kept.
+    [[nodiscard]] const kind& kept() const { return home != nullptr ? *home : *this; }
 };
 
 class kinds {
@@ -84,11 +103,11 @@ class kinds {
     // With the built-in ones.
     kinds();
     // One of our schemas' own definitions or any other CustomResourceDefinition. Rules, patterns and formats that
-    // api/schema does not know are not checked. What is defined already becomes what is said now, at the same address;
-    // kinds that came by add() stay as they are.
+    // api/schema does not know are not checked, see kind::unjudged. What is defined already becomes what is said now,
+    // at the same address; kinds that came by add() stay as they are. The kind of the version that is stored.
     [[nodiscard]] base::result<const kind*> define(doc::ref custom_resource_definition);
-    // The kind that was defined so is found no more, and lives on as long as something points to it. Null: there is
-    // none.
+    // The kind that was defined so is found no more in any version, and lives on as long as something points to it.
+    // Null: there is none.
     const kind* withdraw(doc::ref custom_resource_definition);
     const kind* add(kind made);
 
@@ -98,6 +117,7 @@ class kinds {
 
    private:
     base::result<const kind*> settle(std::string_view name, kind made);
+    void withdraw_versions(const kind& stored, doc::ref spec);
 
     std::vector<std::unique_ptr<kind>> all_;
     std::vector<std::unique_ptr<kind>> withdrawn_;

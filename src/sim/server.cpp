@@ -84,6 +84,24 @@ std::string_view bearer_of(const net::incoming& in) {
     return value.starts_with(scheme) ? value.substr(scheme.size()) : std::string_view{};
 }
 
+// Who a certificate is for: "O=system:masters,CN=admin".
+caller read_subject(std::string_view subject) {
+    caller out{.name = "", .groups = {"system:authenticated"}};
+    while (!subject.empty()) {
+        const std::string_view part = subject.substr(0, subject.find_first_of(",+"));
+        subject.remove_prefix(std::min(part.size() + 1, subject.size()));
+        if (part.starts_with("CN=")) out.name = part.substr(3);
+        if (part.starts_with("O=")) out.groups.emplace_back(part.substr(2));
+    }
+    return out;
+}
+
+// What is told to those whom nobody knows.
+bool is_open_path(std::string_view path) {
+    const std::string_view first = path.substr(0, path.find_first_of("/?", 1));
+    return first == "/healthz" || first == "/readyz" || first == "/livez" || first == "/version";
+}
+
 const caller& everybody() {
     static const caller out{"cotrain", {"system:masters", "system:authenticated"}};
     return out;
@@ -266,6 +284,7 @@ server::server(asio::any_io_executor executor, cluster& of, server_config config
     : cluster_(of),
       executor_(executor),
       closed_(config.closed),
+      collects_(config.collects),
       spared_agent_(std::move(config.spared_agent)),
       on_request_(std::move(config.on_request)),
       on_change_(std::move(config.changed)),
@@ -278,7 +297,7 @@ server::server(asio::any_io_executor executor, cluster& of, server_config config
         relay_address_ = config.wire.address;
         relay_port_ = config.wire.port;
     }
-    tasks_.spawn("garbage collector", collect_loop());
+    if (collects_) tasks_.spawn("garbage collector", collect_loop());
 }
 
 server::~server() = default;
@@ -292,7 +311,11 @@ std::uint16_t server::port() const { return relay_ ? relay_->port() : wire_.port
 
 void server::changed() {
     for (open_watch* const each : watches_) each->wake.cancel();
-    garbage_.notify_later();
+    if (collects_) {
+        garbage_.notify_later();
+    } else {
+        cluster_.leave_garbage();
+    }
     if (on_change_) on_change_();
 }
 
@@ -316,7 +339,9 @@ awaitable<response> server::work_out(net::incoming in, bool* wrote) {
     admission_talk talk{.who = everybody()};
     if (const auto known = cluster_.tokens().find(bearer_of(in)); known != cluster_.tokens().end()) {
         talk.who = known->second;
-    } else if (closed_ && in.head().path != "/healthz" && in.head().path != "/readyz") {
+    } else if (const std::string subject = in.peer_subject(); !subject.empty()) {
+        talk.who = read_subject(subject);
+    } else if (closed_ && !is_open_path(in.head().path)) {
         const failure why{401, "Unauthorized", "Unauthorized"};
         co_return answer{why.code, to_status(why)};
     }

@@ -89,7 +89,10 @@ struct request_note {
 
 struct server_config {
     net::server_options wire = api_server_wire();
-    bool closed = false;  // only those whose token the cluster knows; else everybody may do everything
+    // Only those whose token the cluster knows or whose certificate the wire's TLS trusts; else everybody may do
+    // everything.
+    bool closed = false;
+    bool collects = true;  // garbage, and what is in namespaces that are deleted: as kube-controller-manager does
     service_table services{};
     std::vector<fault_rule> faults{};
     // Requests of user agents that begin so meet no fault and are not counted by the rules; empty: all are.
@@ -132,6 +135,7 @@ class server {
     cluster& cluster_;
     asio::any_io_executor executor_;
     bool closed_;
+    bool collects_;
     std::string spared_agent_;
     std::function<void(const request_note&)> on_request_;
     std::function<void()> on_change_;

@@ -191,6 +191,7 @@ std::vector<violation> judge(const kind& of, doc::ref object, doc::ref live) {
     judge_metadata(of, object.get("metadata"), out);
     std::vector<violation> body = schema::check(*of.body, object, live);
     out.insert(out.end(), std::make_move_iterator(body.begin()), std::make_move_iterator(body.end()));
+    if (!live && of.check != nullptr) of.check(object, out);
     if (live && of.refuse != nullptr) {
         if (const std::string refused = of.refuse(live, object); !refused.empty()) {
             const std::size_t colon = refused.find(": ");

@@ -113,11 +113,6 @@ std::string short_duration(std::chrono::seconds passed) {
     return fmt::format("{}y", days / 365);
 }
 
-doc::ref open_as(doc::arena& memory, const kind& of, const record& object) {
-    const doc::ref stored = open(memory, object);
-    return of.of_other ? of.of_other->show(memory, stored) : stored;
-}
-
 std::string only_metadata(const record& object) {
     doc::arena memory;
     doc::editor out = doc::editor::object(memory);

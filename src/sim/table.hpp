@@ -21,8 +21,6 @@ struct list_facts {
 
 [[nodiscard]] std::string make_table(const kind& of, std::span<const record_ptr> rows, row_object with,
                                      const list_facts& facts, base::seconds_time now, bool columns = true);
-// The object of a record, in the form of that kind.
-[[nodiscard]] doc::ref open_as(doc::arena& memory, const kind& of, const record& object);
 // The value at a path of a printer column: ".status.conditions[?(@.type==\"Ready\")].status", ".spec.parts[0].name".
 [[nodiscard]] doc::ref look_up(doc::ref at, std::string_view path);
 // An object's metadata alone (PartialObjectMetadata).

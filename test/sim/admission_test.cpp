@@ -69,6 +69,25 @@ struct scene {
 constexpr std::string_view mutating = "mutatingwebhookconfigurations";
 constexpr std::string_view validating = "validatingwebhookconfigurations";
 
+TEST(admission, reads_urls_as_envtest_writes_them) {
+    scene s;
+    s.configure(validating);
+    const std::string other =
+        R"({"webhooks":[{"name":"h.example.com","clientConfig":{"url":"https://127.0.0.1:9443//x//y?a=b"},"rules":[{
+            "apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["configmaps"]}]}]})";
+    const std::string at = "/apis/admissionregistration.k8s.io/v1/" + std::string(validating) + "/c";
+    ASSERT_EQ(s.send("PATCH", at, other, "application/merge-patch+json").status, 200);
+    std::string path;
+    s.hook = [&](const hook_call& call) {
+        path = call.path;
+        EXPECT_EQ(call.host, "127.0.0.1");
+        EXPECT_EQ(call.port, 9443);
+        return hook_answer{true, allow()};
+    };
+    EXPECT_EQ(s.make().status, 201);
+    EXPECT_EQ(path, "/x/y?a=b");
+}
+
 TEST(admission, tells_a_webhook_all_about_a_request) {
     scene s;
     s.configure(validating);
