@@ -4,6 +4,7 @@
 #include "app/command.hpp"
 #include "app/nearest.hpp"
 #include "bench/options.hpp"
+#include "playground/apiserver.hpp"
 #include "playground/playground.hpp"
 #include "ui/command.hpp"
 
@@ -12,6 +13,8 @@ namespace cotrain::app {
 static int run_completion(arguments words);
 
 constexpr std::array commands{
+    command{"apiserver", "a Kubernetes API server for tests, with any CRDs; also in envtest's place",
+            playground::run_apiserver, playground::apiserver_words},
     command{"bench", "measure our operator, or any controller, in jobs a second, time and memory", bench::run_bench,
             bench::option_words},
     command{"completion", "print a script that completes commands and options in bash, zsh or fish", run_completion},

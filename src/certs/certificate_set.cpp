@@ -141,9 +141,9 @@ std::unexpected<base::error> unreadable(const base::error& why) {
 
 }  // namespace
 
-base::result<issued> make_authority(wall_time now) {
+base::result<issued> make_authority(wall_time now, tls::key_ptr key) {
     issued out;
-    out.key.reset(EVP_RSA_gen(authority_key_bits));
+    out.key = key ? std::move(key) : tls::key_ptr(EVP_RSA_gen(authority_key_bits));
     out.certificate.reset(X509_new());
     if (!out.key || !out.certificate) return failed("make a certificate authority");
     X509* const made = out.certificate.get();

@@ -62,7 +62,8 @@ struct issued {
     net::tls::key_ptr key;
 };
 
-[[nodiscard]] base::result<issued> make_authority(wall_time now);
+// Its key is made if none is given: RSA, which takes a tenth of a second.
+[[nodiscard]] base::result<issued> make_authority(wall_time now, net::tls::key_ptr key = {});
 [[nodiscard]] base::result<issued> make_serving(const certificate_names& names, X509& authority, EVP_PKEY& signer,
                                                 wall_time now);
 

@@ -8,12 +8,11 @@
 #include <utility>
 
 #include "app/build_info.hpp"
-#include "base/encoding.hpp"
-#include "base/random.hpp"
-#include "certs/certificate_set.hpp"
 #include "crd/crd.hpp"
 #include "doc/edit.hpp"
 #include "doc/json.hpp"
+#include "playground/local_tls.hpp"
+#include "playground/private_file.hpp"
 #include "plugins/builtin.hpp"
 #include "sim/cluster.hpp"
 
@@ -28,13 +27,6 @@ constexpr std::string_view node = R"({{"apiVersion":"v1","kind":"Node","metadata
 "capacity":{{"cpu":"64","memory":"256Gi","pods":"250"}},"allocatable":{{"cpu":"64","memory":"256Gi","pods":"250"}},
 "nodeInfo":{{"kubeletVersion":"v1.36.0-played","operatingSystem":"linux","architecture":"amd64"}}}}}})";
 constexpr int nodes = 4;
-
-std::string random_token() {
-    base::random_source random = base::random_source::from_system();
-    std::string out;
-    for (int i = 0; i < 4; ++i) out += fmt::format("{:016x}", random.next());
-    return out;
-}
 
 using namespace std::chrono_literals;
 
@@ -122,14 +114,10 @@ base::result<> box::add_objects() {
 base::result<> box::load(std::string_view snapshot) { return sim::read_snapshot(cluster_, snapshot); }
 
 base::result<> box::make_certificates() {
-    const certs::certificate_names names{.hosts = {"localhost", "kubernetes.default.svc"},
-                                         .addresses = {options_.address.empty() ? "127.0.0.1" : options_.address}};
-    auto made = certs::renew({}, certs::standing::renew_all, names, wall());
+    auto made = make_local_tls(options_.address.empty() ? "127.0.0.1" : options_.address, "");
     if (!made) return base::fail(std::move(made.error()));
-    auto context = net::tls::context::for_server({.certificate_pem = made->tls_crt, .key_pem = made->tls_key});
-    if (!context) return base::fail(std::move(context.error()));
-    tls_ = std::move(*context);
-    ca_pem_ = std::move(made->ca_crt);
+    tls_ = std::move(made->context);
+    ca_pem_ = std::move(made->ca_pem);
     token_ = random_token();
     cluster_.tokens()[token_] = {std::string(box_user), {"system:masters", "system:authenticated"}};
     return {};
@@ -184,22 +172,7 @@ awaitable<void> box::stop() {
 std::string box::url() const { return fmt::format("https://{}:{}", options_.address, server_->port()); }
 
 std::string box::kubeconfig() const {
-    return fmt::format(R"(apiVersion: v1
-kind: Config
-clusters:
-- name: cotrain
-  cluster:
-    server: {}
-    certificate-authority-data: {}
-contexts:
-- name: cotrain
-  context: {{cluster: cotrain, user: {}, namespace: default}}
-current-context: cotrain
-users:
-- name: {}
-  user: {{token: {}}}
-)",
-                       url(), base::encode_base64(ca_pem_), box_user, box_user, token_);
+    return write_kubeconfig({.server = url(), .ca_pem = ca_pem_, .user = box_user, .token = token_});
 }
 
 kube::cluster_config box::config() const {

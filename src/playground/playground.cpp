@@ -64,26 +64,7 @@ app::option parsed_option(std::string_view name, T& to, Read read) {
             }};
 }
 
-constexpr std::size_t kubeconfig_bytes_max = 1024UL * 1024;
-// How a kubeconfig of ours is recognised.
-constexpr std::string_view box_context_line = "current-context: cotrain\n";
-
 void complain(std::string_view why) { std::fputs(fmt::format("cotrain playground: {}\n", why).c_str(), stderr); }
-
-// Whether a kubeconfig can be written there without taking something away.
-bool is_free(const std::string& path) {
-    if (!std::filesystem::exists(path)) return true;
-    const auto text = base::read_file(path, kubeconfig_bytes_max);
-    return text && text->contains(box_context_line);
-}
-
-base::result<> check_writable(const std::string& path) {
-    std::error_code ignored;
-    const std::filesystem::path where = std::filesystem::path(path).parent_path();
-    if (std::filesystem::is_directory(path, ignored)) return base::fail(base::errc::invalid, path + " is a directory");
-    if (::access(where.empty() ? "." : where.c_str(), W_OK | X_OK) == 0) return {};
-    return base::fail(base::errc::invalid, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
-}
 
 box_options options_of(const playground_options& wanted) {
     return {.port = wanted.port,
@@ -115,11 +96,7 @@ class playground {
                 return base::fail(base::errc::invalid,
                                   *file + " is in use: by another playground, or for two things at once");
         }
-        if (!wanted_.kubeconfig.empty() && !is_free(wanted_.kubeconfig))
-            return base::fail(base::errc::invalid,
-                              fmt::format("--kubeconfig: {} is there and is none of a playground, which would replace "
-                                          "it and take it away in the end",
-                                          wanted_.kubeconfig));
+        if (auto fine = check_kubeconfig(wanted_.kubeconfig); !fine) return fine;
         return load();
     }
 

@@ -15,9 +15,16 @@
 #include <filesystem>
 #include <functional>
 
+#include "base/encoding.hpp"
+#include "base/read_file.hpp"
+
 namespace cotrain::playground {
 
 namespace {
+
+constexpr std::size_t kubeconfig_bytes_max = 1024UL * 1024;
+// How a kubeconfig of ours is recognised.
+constexpr std::string_view our_context_line = "current-context: cotrain\n";
 
 std::unexpected<base::error> failed(const std::string& path) {
     return base::fail(base::errc::invalid, "write " + path + ": " + std::strerror(errno));
@@ -40,6 +47,43 @@ base::result<> write_private_file(const std::string& path, std::string_view text
     auto out = failed(path);
     ::unlink(beside.c_str());
     return out;
+}
+
+base::result<> check_writable(const std::string& path) {
+    std::error_code ignored;
+    const std::filesystem::path where = std::filesystem::path(path).parent_path();
+    if (std::filesystem::is_directory(path, ignored)) return base::fail(base::errc::invalid, path + " is a directory");
+    if (::access(where.empty() ? "." : where.c_str(), W_OK | X_OK) == 0) return {};
+    return base::fail(base::errc::invalid, fmt::format("cannot write {}: {}", path, std::strerror(errno)));
+}
+
+base::result<> check_kubeconfig(const std::string& path) {
+    if (path.empty() || !std::filesystem::exists(path)) return {};
+    const auto text = base::read_file(path, kubeconfig_bytes_max);
+    if (text && text->contains(our_context_line)) return {};
+    return base::fail(base::errc::invalid,
+                      fmt::format("--kubeconfig: {} is there and is none of a playground, which would replace it and "
+                                  "take it away in the end",
+                                  path));
+}
+
+std::string write_kubeconfig(const kubeconfig_parts& of) {
+    return fmt::format(R"(apiVersion: v1
+kind: Config
+clusters:
+- name: cotrain
+  cluster:
+    server: {}
+    certificate-authority-data: {}
+contexts:
+- name: cotrain
+  context: {{cluster: cotrain, user: {}, namespace: default}}
+current-context: cotrain
+users:
+- name: {}
+  user: {{token: {}}}
+)",
+                       of.server, base::encode_base64(of.ca_pem), of.user, of.user, of.token);
 }
 
 file_claim::~file_claim() {

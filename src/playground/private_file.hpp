@@ -12,6 +12,19 @@ namespace cotrain::playground {
 // Through a file beside it that is renamed; mode 0600.
 [[nodiscard]] base::result<> write_private_file(const std::string& path, std::string_view text);
 
+// Whether a file can be written there…
+[[nodiscard]] base::result<> check_writable(const std::string& path);
+// …and a kubeconfig of ours without taking something away. An empty name is fine.
+[[nodiscard]] base::result<> check_kubeconfig(const std::string& path);
+
+struct kubeconfig_parts {
+    std::string_view server;
+    std::string_view ca_pem;
+    std::string_view user;
+    std::string_view token;
+};
+[[nodiscard]] std::string write_kubeconfig(const kubeconfig_parts& of);
+
 // Says to others who ask the same that this process uses a file, whether or not it is there; ends with its holder.
 class file_claim {
    public:
