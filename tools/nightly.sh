@@ -20,6 +20,7 @@ stage 'faults around the running operator' test/attack/run.sh faults
 stage 'mishaps are told as docs/troubleshooting.md says' test/troubleshooting/run.sh --check
 stage 'random plans against the reference' test/reference/run.sh
 stage 'suites of others with our program' test/suites/run.sh
+stage 'suites of others on our API server' test/suites/run.sh apiserver
 stage 'the swap of controllers, and back' test/swap/run.sh
 stage 'each Kubernetes that is supported, and the oldest stack' test/stacks.sh
 stage 'long variants of tests' env COTRAIN_TEST_FULL=1 ./dev test
