@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <utility>
 
 #include "base/read_file.hpp"
@@ -208,11 +207,11 @@ base::result<> write_envtest(const std::string& directory) {
     if (error) return base::fail(base::errc::invalid, fmt::format("{}: {}", directory, error.message()));
     for (const char* name : {"kube-apiserver", "etcd"}) {
         const fs::path path = fs::path(directory) / name;
-        std::ofstream out(path, std::ios::trunc);
-        out << "#!/bin/sh\nexec " << in_quotes(program.string()) << " apiserver --as " << name << " \"$@\"\n";
-        out.close();
+        const std::string text =
+            fmt::format("#!/bin/sh\nexec {} apiserver --as {} \"$@\"\n", in_quotes(program.string()), name);
+        if (auto done = write_private_file(path.string(), text); !done) return done;
         fs::permissions(path, fs::perms{0755}, error);
-        if (!out || error) return base::fail(base::errc::invalid, "cannot write " + path.string());
+        if (error) return base::fail(base::errc::invalid, "cannot write " + path.string());
     }
     // Suites that call kubectl get the one that is there.
     const fs::path link = fs::path(directory) / "kubectl";
