@@ -86,7 +86,7 @@ constexpr std::string_view types = R"json({
     "type":"object","required":["name","clientConfig"],"x-kubernetes-preserve-unknown-fields":true,"properties":{
       "name":{"type":"string"},"clientConfig":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"caBundle":{"type":"string"}}}}}}}},
 "AnyStatus":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{"conditions":{"$ref":"Conditions"}}},
-"ControllerRevision":{"type":"object","properties":{
+"ControllerRevision":{"type":"object","required":["data"],"properties":{
   "data":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"x-kubernetes-map-type":"atomic"},
   "revision":{"type":"integer","format":"int64"}}},
 "JobStatus":{"type":"object","x-kubernetes-preserve-unknown-fields":true,"properties":{

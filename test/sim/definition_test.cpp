@@ -123,6 +123,9 @@ TEST(front, makes_a_lease_by_update_and_judges_pods_of_jobs) {
     const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l";
     EXPECT_EQ(s.send("PUT", lease, R"({"metadata":{"name":"l"},"spec":{"holderIdentity":"h"}})").status, 201);
     EXPECT_EQ(s.send("PUT", "/api/v1/namespaces/ns/configmaps/c", R"({"metadata":{"name":"c"}})").status, 404);
+    const std::string revisions = "/apis/apps/v1/namespaces/ns/controllerrevisions";
+    const answer made = s.send("POST", revisions, R"({"metadata":{"name":"r"},"revision":1,"data":{}})");
+    EXPECT_NE(made.body.find(R"("data":{})"), std::string::npos) << made.body;
     const std::string jobs = "/apis/batch/v1/namespaces/ns/jobs";
     const auto job = [&](std::string_view container, std::string_view policy) {
         return s.send("POST", jobs,

@@ -37,13 +37,14 @@ type server struct {
 	client      *http.Client
 	versions    map[string]string // of objects, by path
 	events      map[string]chan object
+	watches     []io.Closer
 }
 
 func start(assets string) *server {
 	must(0, os.Setenv("KUBEBUILDER_ASSETS", assets))
 	environment := &envtest.Environment{BinaryAssetsDirectory: assets, CRDDirectoryPaths: []string{"widgets.yaml"}}
 	config := must(environment.Start())
-	return &server{environment, strings.TrimSuffix(config.Host, "/"), must(rest.HTTPClientFor(config)), map[string]string{}, map[string]chan object{}}
+	return &server{environment, strings.TrimSuffix(config.Host, "/"), must(rest.HTTPClientFor(config)), map[string]string{}, map[string]chan object{}, nil}
 }
 
 func (s *server) ask(method, path, contentType, accept string, body []byte) (int, object) {
@@ -60,9 +61,13 @@ func (s *server) ask(method, path, contentType, accept string, body []byte) (int
 
 // What happens from now on to a kind's objects.
 func (s *server) watch(path string) {
-	_, list := s.ask("GET", path, "", "application/json", nil)
+	code, list := s.ask("GET", path, "", "application/json", nil)
+	for code != http.StatusOK { // kube-apiserver serves a new kind a moment after it says so
+		code, list = s.ask("GET", path, "", "application/json", nil)
+	}
 	version := list["metadata"].(object)["resourceVersion"].(string)
 	answer := must(s.client.Get(s.base + path + "?watch=1&resourceVersion=" + version))
+	s.watches = append(s.watches, answer.Body)
 	events := make(chan object, 100_000)
 	s.events[path] = events
 	go func() {
@@ -318,6 +323,9 @@ func main() {
 	}
 	fmt.Printf("walk: seed %d, %d operations, %d differences\n", seed, operations, differences)
 	for _, each := range all {
+		for _, watch := range each.watches {
+			watch.Close()
+		}
 		must(0, each.environment.Stop())
 	}
 	if differences > 0 {
