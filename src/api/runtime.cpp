@@ -123,6 +123,7 @@ base::result<training_runtime> decode_training_runtime(doc::ref document) {
     const doc::place spec = root.object("spec");
     if (const doc::place ml = spec.object("mlPolicy")) out.ml = decode_ml(ml);
     if (const doc::place groups = spec.object("podGroupPolicy")) out.pod_groups = decode_pod_groups(groups);
+    spec.read_object("scheduling", out.scheduling);
     const doc::place job_set = spec.object("template");
     check_job_set_template(job_set);
     job_set.read_object("metadata", out.template_metadata);

@@ -101,6 +101,7 @@ struct training_runtime {
     object_meta meta;
     std::optional<ml_policy> ml;
     std::optional<pod_group_policy> pod_groups;
+    doc::ref scheduling;         // spec.scheduling, an object
     doc::ref template_metadata;  // spec.template.metadata
     doc::ref template_spec;      // spec.template.spec: a JobSet's spec
     doc::ref document;

@@ -62,6 +62,11 @@ class cluster {
     // Whether changes of a kind come in at present.
     using liveness = std::function<bool(kind, std::string_view ns)>;
 
+    // The version of its API in which the server has a kind; empty: it does not know the kind.
+    using versions = std::function<std::string_view(kind)>;
+
+    void on_version(versions of) { versions_ = std::move(of); }
+    [[nodiscard]] std::string_view version_of(kind k) const { return versions_ ? versions_(k) : info_of(k).of.version; }
     void follow(progress of, doubts about = {}, liveness comes = {}) {
         progress_ = std::move(of);
         doubts_ = std::move(about);
@@ -104,6 +109,7 @@ class cluster {
     std::function<void(kind)> wanted_;
     doubts doubts_;
     liveness comes_;
+    versions versions_;
 };
 
 }  // namespace cotrain::watch

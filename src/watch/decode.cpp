@@ -8,6 +8,7 @@
 
 #include "api/names.hpp"
 #include "api/runtime.hpp"
+#include "api/workload.hpp"
 #include "base/json_text.hpp"
 
 // What JSON objects look like, as Glaze has to see them: views that are filled while an object is walked through.
@@ -195,10 +196,10 @@ struct meta<watch::wire::owner> {
 template <>
 struct meta<watch::known_annotations> {
     using T = watch::known_annotations;
-    static constexpr auto value =
-        object(cotrain::api::names::num_proc_annotation, &T::num_proc, cotrain::api::names::elastic_annotation,
-               &T::elastic, cotrain::api::names::kueue_elastic_annotation, &T::kueue_elastic,
-               "k8s.io/initial-events-end", &T::initial_events_end);
+    static constexpr auto value = object(
+        cotrain::api::names::num_proc_annotation, &T::num_proc, cotrain::api::names::elastic_annotation, &T::elastic,
+        cotrain::api::names::topology_annotation, &T::topology, cotrain::api::names::kueue_elastic_annotation,
+        &T::kueue_elastic, "k8s.io/initial-events-end", &T::initial_events_end);
 };
 
 template <>

@@ -48,6 +48,7 @@ struct owner_view {
 struct known_annotations {
     json_text num_proc{};
     json_text elastic{};
+    json_text topology{};
     json_text kueue_elastic{};
     json_text initial_events_end{};  // "true": this bookmark ends the initial events of a WatchList
 };

@@ -49,6 +49,7 @@ std::string_view to_string(counted c) {
 
 informer::informer(kind of, object_store& store, const informer_tools& tools, const informer_options& options)
     : of_(of),
+      resource_(info_of(of).of),
       owner_(tools.owner),
       store_(store),
       api_(tools.api),
@@ -135,7 +136,7 @@ awaitable<void> informer::made_mistake(std::string what) {
 // What is taken in besides from here on may be newer than the list; a list that fails begins another relist.
 awaitable<void> informer::list(list_watch::action what) {
     if (what.init) intake_.begin_relist();
-    auto page = co_await api_.list(info_of(of_).of, ns_,
+    auto page = co_await api_.list(resource_, ns_,
                                    {.limit = what.limit, .continue_token = what.continue_token, .as = info_of(of_).as});
     if (co_await cancelled()) co_return;
     auto trailer = page ? take_page(page->body) : base::fail(std::move(page).error());
@@ -181,7 +182,7 @@ awaitable<void> informer::watch(list_watch::action what) {
 }
 
 awaitable<base::result<informer::ending>> informer::read(list_watch::action what) {
-    auto stream = co_await api_.watch(info_of(of_).of, ns_,
+    auto stream = co_await api_.watch(resource_, ns_,
                                       {.resource_version = what.resource_version,
                                        .send_initial_events = what.init,
                                        .timeout = what.timeout,
@@ -254,8 +255,18 @@ void informer::become(state s) {
 
 void informer::completed() {
     logged_ = restart_reason::ended;
+    other_tried_ = false;
     become(state::synced);
     intake_.end_relist(machine_.resource_version());
+}
+
+// A kind is missing when it is so in both versions, one after the other.
+bool informer::try_other_version() {
+    const kind_info& info = info_of(of_);
+    if (info.older.empty()) return false;
+    resource_.version = resource_.version == info.older ? info.of.version : info.older;
+    other_tried_ = !other_tried_;
+    return other_tried_;
 }
 
 void informer::restarted() {
@@ -266,7 +277,7 @@ void informer::restarted() {
     const base::level how = known ? base::level::debug : denied_ ? base::level::error : base::level::warn;
     log_.write(how, "watch restarted",
                {{"kind", info_of(of_).label}, {"reason", to_string(why)}, {"error", machine_.last_error()}});
-    if (machine_.missing() && state_ != state::missing) {
+    if (machine_.missing() && !try_other_version() && state_ != state::missing) {
         become(state::missing);
         intake_.vanish();
     }

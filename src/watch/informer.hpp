@@ -75,6 +75,8 @@ class informer {
     [[nodiscard]] state now() const { return state_; }
     [[nodiscard]] bool in_sync() const { return state_ == state::synced; }
     [[nodiscard]] bool missing() const { return state_ == state::missing; }
+    // Of the API, in which the kind was asked for last.
+    [[nodiscard]] std::string_view version() const { return resource_.version; }
     // In sync, and still allowed to follow.
     [[nodiscard]] bool trusted() const { return in_sync() && !denied_; }
     // The server has accepted the watch that is under way: what changes comes in.
@@ -103,10 +105,13 @@ class informer {
     [[nodiscard]] base::result<page_trailer> take_page(const std::string& page);
     void completed();
     void restarted();
+    [[nodiscard]] bool try_other_version();
     void become(state s);
     void count(counted c) { ++events_[static_cast<std::size_t>(c)]; }
 
     kind of_;
+    kube::resource resource_;
+    bool other_tried_ = false;  // this version is asked for because the other is missing
     base::task_group& owner_;
     object_store& store_;
     kube::client& api_;

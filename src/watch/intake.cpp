@@ -4,6 +4,7 @@
 #include <new>
 
 #include "api/names.hpp"
+#include "api/workload.hpp"
 #include "base/contain.hpp"
 #include "kube/request.hpp"
 #include "watch/job_shapes.hpp"
@@ -36,6 +37,7 @@ std::string read_annotations(const known_annotations& of) {
     std::string out;
     for (const auto& [name, value] : {std::pair(names::num_proc_annotation, of.num_proc),
                                       {names::elastic_annotation, of.elastic},
+                                      {names::topology_annotation, of.topology},
                                       {names::kueue_elastic_annotation, of.kueue_elastic}}) {
         if (value.empty() || value.escapes) continue;
         out.append(out.empty() ? "\"" : ",\"").append(name).append("\":\"").append(value.raw).append("\"");
@@ -240,7 +242,9 @@ const projection* intake::project(const object_view& object, std::optional<handl
         case kind::training_runtime:
         case kind::cluster_training_runtime: return &projector_.runtime(object);
         case kind::coscheduling_pod_group:
-        case kind::volcano_pod_group: return &projector_.pod_group(object);
+        case kind::volcano_pod_group:
+        case kind::workload:
+        case kind::pod_group: return &projector_.pod_group(object);
         case kind::limit_range:
         case kind::runtime_class:
         case kind::priority_class: return &projector_.plain(object);

@@ -2,6 +2,7 @@
 #include "watch/kind.hpp"
 
 #include "api/names.hpp"
+#include "api/workload.hpp"
 
 namespace cotrain::watch {
 
@@ -21,6 +22,13 @@ constexpr kind_info metadata(const api::resource_type& type, bool required, bool
     return {resource_of(type), type.kind, required, kube::shape::metadata, watched};
 }
 
+constexpr kind_info on_demand(const api::resource_type& type, const api::resource_type& older, std::string_view label) {
+    kind_info out{resource_of(type), label};
+    out.older = older.version;
+    out.on_demand = true;
+    return out;
+}
+
 // In the order of the enumeration.
 constexpr std::array<kind_info, kinds> table{
     whole(names::train_job, true),
@@ -34,6 +42,8 @@ constexpr std::array<kind_info, kinds> table{
     metadata(names::priority_class, false),
     metadata(names::secret, false, false),
     metadata(names::config_map, true),
+    on_demand(names::workload, names::workload_v1alpha2, "Workload.scheduling.k8s.io"),
+    on_demand(names::pod_group, names::pod_group_v1alpha2, "PodGroup.scheduling.k8s.io"),
 };
 static_assert(table[static_cast<std::size_t>(kind::config_map)].of.kind == "ConfigMap");
 

@@ -21,9 +21,11 @@ enum class kind : std::uint8_t {
     runtime_class,
     priority_class,
     secret,
-    config_map
+    config_map,
+    workload,
+    pod_group
 };
-inline constexpr std::size_t kinds = 11;
+inline constexpr std::size_t kinds = 13;
 
 struct kind_info {
     kube::resource of;
@@ -33,6 +35,9 @@ struct kind_info {
     // Secrets are neither listed nor watched (docs/decisions/0007-secrets-by-name.md): records of them come from
     // answers to requests for one by its name.
     bool watched = true;
+    // An older version of its API, which the server may have instead.
+    std::string_view older{};
+    bool on_demand = false;  // watched only where a plugin declares it
 };
 
 [[nodiscard]] const kind_info& info_of(kind k);

@@ -181,6 +181,26 @@ TEST(informer, waits_for_a_kind_that_is_missing_and_empties_the_store_when_it_go
     EXPECT_EQ(s.api.lines.size(), 2U) << "one line for each time it goes missing";
 }
 
+TEST(informer, asks_for_the_older_version_of_an_api_where_the_newer_is_missing) {
+    scripted s(kind::pod_group,
+               {refuse(404, "NotFound"), streams({line("ADDED", object("a", 1)), bookmark(5, true)}, end::clean),
+                refuse(404, "NotFound"), refuse(404, "NotFound"),
+                streams({line("ADDED", object("b", 8)), bookmark(9, true)}, end::held)});
+    s.run([](scripted& t, informer& watcher) -> awaitable<void> {
+        EXPECT_TRUE(co_await watcher.settled());
+        EXPECT_FALSE(watcher.missing()) << "it is there, in another version";
+        EXPECT_EQ(watcher.version(), "v1alpha2");
+        co_await t.listener.until(6);
+        const std::string label = "PodGroup.scheduling.k8s.io";
+        EXPECT_THAT(t.listener.lines,
+                    ElementsAre(label + " ns/a changed added", label + " synced", label + " ns/a removed",
+                                label + " missing", label + " ns/b changed added", label + " synced"));
+        for (const auto& [request, version] :
+             {std::pair(0, "/v1beta1/"), {1, "/v1alpha2/"}, {2, "/v1alpha2/"}, {3, "/v1beta1/"}, {4, "/v1alpha2/"}})
+            EXPECT_THAT(t.path(static_cast<std::size_t>(request)), HasSubstr(version));
+    });
+}
+
 TEST(informer, looks_for_a_missing_kind_as_soon_as_somebody_needs_it) {
     scripted s(kind::volcano_pod_group,
                {refuse(404, "NotFound"), streams({line("ADDED", object("a", 1)), bookmark(5, true)}, end::held)});
