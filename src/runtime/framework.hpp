@@ -1,6 +1,7 @@
 // Runs the phases over plugins in the order in which they are listed, sorted into phases at compile time.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <memory>
 #include <optional>
@@ -79,6 +80,8 @@ class framework final : public plugin_set {
     }
 
     [[nodiscard]] base::result<> take(const plugin_options& options) {
+        (close<Plugins>(options), ...);
+        gather();
         (configure<Plugins>(options), ...);
         for (const std::string& name : options.disabled) {
             if ((switch_off<Plugins>(name) || ...)) continue;
@@ -169,6 +172,13 @@ class framework final : public plugin_set {
         return out;
     }
 
+    void validate_runtime(const api::training_runtime& runtime, doc::ref before, verdict& out) const override {
+        (refuse_closed<Plugins>(runtime, before, out), ...);
+        each([&]<class P>(const P& p) {
+            if constexpr (validates_runtimes<P>) p.validate_runtime(runtime, out);
+        });
+    }
+
     [[nodiscard]] status_outcome trainjob_status(const status_input& in) const override {
         return next_status(in, [&](api::train_job_status& status, const api::job_set& children) {
             each([&]<class P>(const P& p) {
@@ -194,6 +204,7 @@ class framework final : public plugin_set {
     struct slot {
         P plugin;
         bool on = true;
+        bool closed = false;  // its feature gate is
     };
 
     // Calls f for the plugins that are not switched off, in their order.
@@ -205,6 +216,40 @@ class framework final : public plugin_set {
     template <class P>
     void configure(const plugin_options& options) {
         if constexpr (takes_options<P>) get<P>().configure(options);
+    }
+
+    template <class P>
+    void close(const plugin_options& options) {
+        if constexpr (gated_plugin<P>) {
+            slot<P>& s = std::get<slot<P>>(slots_);
+            s.closed = !std::ranges::contains(options.gates, P::gate);
+            s.on = !s.closed;
+        }
+    }
+
+    template <class P>
+    void refuse_closed(const api::training_runtime& runtime, doc::ref before, verdict& out) const {
+        if constexpr (gated_plugin<P>) {
+            if (std::get<slot<P>>(slots_).closed) refuse_field(P::field, P::gate, runtime, before, out);
+        }
+    }
+
+    // What plugins declare whose gate is open.
+    template <class T>
+    [[nodiscard]] std::vector<T> declared() const {
+        std::vector<T> all;
+        all.append_range(declared_by<T, framework_itself>());
+        std::apply([&]<class... P>(const slot<P>&... s) { (append<T>(all, s), ...); }, slots_);
+        return all;
+    }
+    template <class T, class P>
+    static void append(std::vector<T>& all, const slot<P>& s) {
+        if (!s.closed) all.append_range(declared_by<T, P>());
+    }
+    void gather() {
+        children_ = declared<child>();
+        sources_ = declared<event_source>();
+        permissions_ = declared<permission>();
     }
 
     // Whether that is the plugin's name, and it can be switched off.
@@ -223,7 +268,11 @@ class framework final : public plugin_set {
     template <class P>
     void check(base::result<>& ok, const compiled_runtime& runtime) const {
         if constexpr (optional_plugin<P>) {
-            if (ok && !std::get<slot<P>>(slots_).on && P::needed_by(runtime)) ok = base::fail(is_switched_off(P::name));
+            if (!ok || std::get<slot<P>>(slots_).on || !P::needed_by(runtime)) return;
+            ok = base::fail(is_switched_off(P::name));
+            if constexpr (gated_plugin<P>) {
+                if (std::get<slot<P>>(slots_).closed) ok = base::fail(needs_gate(P::gate));
+            }
         }
     }
     [[nodiscard]] base::result<> check_switched_off(const compiled_runtime& runtime) const {
@@ -240,12 +289,13 @@ class framework final : public plugin_set {
         if (!ok && !ok.error().message.starts_with(P::name)) ok = base::fail(std::move(ok.error()).during(P::name));
     }
 
-    static constexpr auto children_ = declared_by_all<child, framework_itself, Plugins...>();
-    static constexpr auto sources_ = declared_by_all<event_source, Plugins...>();
-    static constexpr auto permissions_ = declared_by_all<permission, framework_itself, Plugins...>();
-    static_assert(good_children(children_), "children need a type, and a suffix of their own: '-' and DNS letters");
+    static_assert(good_children(declared_by_all<child, framework_itself, Plugins...>()),
+                  "children need a type, and a suffix of their own: '-' and DNS letters");
 
     std::tuple<slot<Plugins>...> slots_;
+    std::vector<child> children_ = declared<child>();
+    std::vector<event_source> sources_ = declared<event_source>();
+    std::vector<permission> permissions_ = declared<permission>();
 };
 
 }  // namespace cotrain::runtime

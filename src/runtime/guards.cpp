@@ -128,6 +128,18 @@ base::error is_switched_off(std::string_view plugin) {
                                 ", which the operator's configuration switches off (plugins.disabled)");
 }
 
+base::error needs_gate(std::string_view gate) {
+    return base::make_error(base::errc::invalid, base::retry::later,
+                            "the runtime needs the operator's feature gate " + std::string(gate) + ", which is closed");
+}
+
+void refuse_field(std::string_view field, std::string_view gate, const api::training_runtime& runtime, doc::ref before,
+                  verdict& out) {
+    const doc::ref now = runtime.document.get({"spec", field});
+    if (now.is_unset() || (before && equal(now, before.get({"spec", field})))) return;
+    out.forbidden("spec." + std::string(field), needs_gate(gate).message);
+}
+
 base::error not_optional(std::string_view plugin, std::string_view optional) {
     return base::make_error(base::errc::invalid, base::retry::never,
                             "plugins.disabled: \"" + base::one_line(plugin, 63) +

@@ -53,6 +53,9 @@ void keep_immutable(object_list& objects, std::span<const child> children, const
 
 // Why a runtime cannot be used, and why a configuration cannot.
 [[nodiscard]] base::error is_switched_off(std::string_view plugin);
+[[nodiscard]] base::error needs_gate(std::string_view gate);
+void refuse_field(std::string_view field, std::string_view gate, const api::training_runtime& runtime, doc::ref before,
+                  verdict& out);
 [[nodiscard]] base::error not_optional(std::string_view plugin, std::string_view optional);
 
 struct gang {

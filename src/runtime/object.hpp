@@ -93,6 +93,13 @@ struct observed {
     std::function<base::result<ssh_key>()> make_ssh_key;
     std::function<base::result<curve_key>()> make_curve_key;  // only for Flux
 
+    // A kind in the version of its API that the API server has, of those that its child declares; null: it has none.
+    // Without this function the newest is there.
+    std::function<const api::resource_type*(const api::resource_type& newest)> served;
+
+    [[nodiscard]] const api::resource_type* served_as(const api::resource_type& newest) const {
+        return served ? served(newest) : &newest;
+    }
     [[nodiscard]] child_state state_of(const api::resource_type& type, std::string_view name) const;
 };
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/names.hpp"
+#include "api/runtime.hpp"
 #include "api/trainjob.hpp"
 #include "base/error.hpp"
 #include "runtime/info.hpp"
@@ -32,6 +33,11 @@ struct child {
     bool (*premade)(doc::ref object) = nullptr;
     // Deleted when its TrainJob ends: it would hold a place in a queue. Where that is forbidden it stays.
     bool deleted_at_end = false;
+    // The kind in an older version of its API, which an API server may have instead.
+    const api::resource_type* older = nullptr;
+    // The API server keeps it as it was made: where its plan is another it is deleted and made again, while the job is
+    // suspended.
+    bool remade = false;
 };
 
 // A kind whose changes concern TrainJobs, and which TrainJobs a change wakes. Children wake their owner anyway.
@@ -74,7 +80,7 @@ concept syncs_parallelism = requires(const P& p, info& i) {
     { p.sync_parallelism(i) } -> std::same_as<base::result<>>;
 };
 
-// The JobSet of the plan.
+// The JobSet of the plan, and what has to be about its pods, those that are planned.
 template <class P>
 concept builds_job_set =
     requires(const P& p, info& i, const api::train_job& job, const observed& seen, object_list& out) {
@@ -93,6 +99,12 @@ concept builds_objects =
 template <class P>
 concept validates_jobs = requires(const P& p, info& i, const review& r, verdict& out) {
     { p.validate(i, r, out) } -> std::same_as<void>;
+};
+
+// Rules for TrainingRuntimes and ClusterTrainingRuntimes at admission.
+template <class P>
+concept validates_runtimes = requires(const P& p, const api::training_runtime& runtime, verdict& out) {
+    { p.validate_runtime(runtime, out) } -> std::same_as<void>;
 };
 
 // Progress and outcome of the job from what its children say.
@@ -131,11 +143,20 @@ concept optional_plugin = requires(const compiled_runtime& runtime) {
     { P::needed_by(runtime) } -> std::same_as<bool>;
 };
 
+// Plugins that are there only with a feature gate, and the member of a runtime's spec that asks for them. Without the
+// gate nothing that they declare is there, and such runtimes are refused.
+template <class P>
+concept gated_plugin = optional_plugin<P> && requires {
+    { P::gate } -> std::convertible_to<std::string_view>;
+    { P::field } -> std::convertible_to<std::string_view>;
+};
+
 // What the operator's configuration tells plugins.
 struct plugin_options {
     std::string status_url{};             // where pods report their progress; empty: they do not
     std::vector<std::string> disabled{};  // names of plugins
     bool elastic = false;                 // gate ElasticTrainJob
+    std::vector<std::string> gates{};     // feature gates that are open
 };
 
 template <class P>

@@ -33,13 +33,15 @@ class plugin_set {
     // Verdict on a TrainJob whose runtime was found.
     [[nodiscard]] virtual verdict validate_objects(doc::arena& memory, const review& r,
                                                    const compiled_runtime& runtime) const = 0;
+    // What the plugins say of a runtime; `before` is the document that an update changes.
+    virtual void validate_runtime(const api::training_runtime& runtime, doc::ref before, verdict& out) const = 0;
     // PriorityClasses that such a review must know.
     [[nodiscard]] virtual std::vector<std::string> priority_classes(const info& i) const = 0;
     // The next status and what else is to be done.
     [[nodiscard]] virtual status_outcome trainjob_status(const status_input& in) const = 0;
 
-    // What the plugins declare, those that are switched off included: their objects may be there from before. All of it
-    // lives as long as the program. The framework's own snapshot is the first child.
+    // What the plugins declare, those that are switched off included: their objects may be there from before. Those
+    // whose feature gate is closed are not. The framework's own snapshot is the first child.
     [[nodiscard]] virtual std::span<const child> children() const = 0;
     [[nodiscard]] virtual std::span<const event_source> event_sources() const = 0;
     [[nodiscard]] virtual std::span<const permission> permissions() const = 0;
