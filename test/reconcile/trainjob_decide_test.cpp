@@ -6,6 +6,7 @@
 #include <ostream>
 #include <string>
 
+#include "api/workload.hpp"
 #include "trainjob_case.hpp"
 
 namespace cotrain::reconcile {
@@ -72,6 +73,14 @@ struct stage_set {
                              .name = watch::hash_bytes(name),
                              .digest = 7});
         p->planned_for = planning_state(view(), p->runtime);
+    }
+    void refused_remade() {
+        static const child_type remade{{.type = &api::names::pod_group, .suffix = "-group-0", .remade = true},
+                                       watch::kind::pod_group};
+        planned("job-group-0", watch::kind::pod_group);
+        p->steps->back().type = &remade;
+        p->refused = {.why = base::make_error(base::errc::status, base::retry::never, "immutable")};
+        p->refused->why.http_status = 422;
     }
     action next() { return decide(view(), &known, p.get(), c); }
 };
@@ -276,7 +285,7 @@ const row rows[] = {
          s.known.made_here = true;
          s.p->refused = {.why = refusal(422, "immutable"), .templates_differ = true};
      },
-     act::replace_set},
+     act::replace_child},
     {"its Pods are there", torch_runtime, "  suspend: true\n", true,
      [](stage_set& s) {
          s.w.patch(set, R"({"status":{"replicatedJobsStatus":[{"name":"node","active":1}]}})");
@@ -295,6 +304,17 @@ const row rows[] = {
          s.p->refused = {.why = refusal(422, "immutable")};
      },
      act::fail_child},
+    {"a child that stays as it was made", torch_runtime, "  suspend: true\n", true,
+     [](stage_set& s) { s.begin(), s.refused_remade(); }, act::replace_child},
+    {"Pods may be of it", torch_runtime, "", true, [](stage_set& s) { s.begin(), s.refused_remade(); },
+     act::wait_for_pods},
+    {"it goes before any other child is made", torch_runtime, "  suspend: true\n", true,
+     [](stage_set& s) {
+         s.begin();
+         s.planned("job-other", watch::kind::config_map);
+         s.p->remaking = true;
+     },
+     act::patch_status},
     // What is said, and what follows.
     {"a failure", torch_runtime, "", true, [](stage_set& s) { s.begin(), s.p->failure = refusal(422, "Invalid"); },
      act::report},

@@ -14,6 +14,17 @@ child_types::child_types(const runtime::plugin_set& plugins) {
     }
 }
 
+watch::kind_set kinds_to_watch(const runtime::plugin_set& plugins) {
+    watch::kind_set out = watch::watched_kinds();
+    for (const watch::kind k : watch::all_kinds()) {
+        const auto is_it = [k](const auto& declared) { return watch::kind_of(*declared.type) == k; };
+        const bool declared =
+            std::ranges::any_of(plugins.children(), is_it) || std::ranges::any_of(plugins.event_sources(), is_it);
+        if (watch::info_of(k).on_demand && !declared) out.reset(static_cast<std::size_t>(k));
+    }
+    return out;
+}
+
 std::vector<std::string_view> file_suffixes(const runtime::plugin_set& plugins) {
     std::vector<std::string_view> out;
     for (const runtime::child& c : plugins.children())

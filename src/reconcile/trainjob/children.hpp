@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "runtime/plugin_set.hpp"
+#include "watch/informer.hpp"
 #include "watch/kind.hpp"
 
 namespace cotrain::reconcile {
@@ -53,6 +54,8 @@ class child_types {
 [[nodiscard]] constexpr bool is_file(watch::kind of) {
     return of == watch::kind::config_map || of == watch::kind::secret;
 }
+// What the informers follow for these plugins.
+[[nodiscard]] watch::kind_set kinds_to_watch(const runtime::plugin_set& plugins);
 // How names end of such children: watch::informers_options::child_suffixes.
 [[nodiscard]] std::vector<std::string_view> file_suffixes(const runtime::plugin_set& plugins);
 

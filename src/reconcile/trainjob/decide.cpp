@@ -267,16 +267,23 @@ verdict creation_may_be_unwanted(const input& i) {
     return when(i.p->had_children && !i.p->asked && any_step(i, creates), {act::read_job});
 }
 
+// A child other than the JobSet that is kept as it was made, and was to become another.
+bool is_remade(const input& i) {
+    const step& s = (*i.p->steps)[i.p->refused->step];
+    return s.type != nullptr && s.type->remade;
+}
+
 // One that is in the way is looked at. A JobSet cannot become what it is to be: ours is made again while it is
 // suspended and has no Pods, that of another controller keeps its templates.
 verdict apply_was_refused(const input& i) {
     if (!i.p->refused) return {};
     if (is_another(i.p->refused->why)) return action{act::identify};
+    if (is_remade(i)) return action{i.v.owns_set() && !i.v.set->suspend ? act::wait_for_pods : act::replace_child};
     if (!i.p->history.made_here) return action{act::keep_templates};
     if (!i.v.set->suspend) return action{i.v.job->suspend && !i.p->suspended_set ? act::suspend_set : act::fail_child};
     if (i.p->suspended_set || i.p->set->any_active()) return action{act::wait_for_pods};
     if (i.v.set_spec().empty() && !i.p->set_spec) return action{act::read_set};
-    return action{i.p->refused->templates_differ ? act::replace_set : act::compare_templates};
+    return action{i.p->refused->templates_differ ? act::replace_child : act::compare_templates};
 }
 
 verdict child_is_not_as_planned(const input& i) {
@@ -290,7 +297,7 @@ verdict child_is_not_as_planned(const input& i) {
 // The JobSet of a running job is left alone, so no plan is needed unless another child is missing or was changed.
 bool children_are_open(const input& i) {
     const progress& p = *i.p;
-    if (!p.next.wants_children || p.clean || p.failure || (p.asked && p.asked->collected)) return false;
+    if (!p.next.wants_children || p.clean || p.failure || p.remaking || (p.asked && p.asked->collected)) return false;
     return p.steps || p.lacks_secret || pods_start_again(i) || is_resized(i) ||
            !children_are_known_good(i.v, p.history);
 }

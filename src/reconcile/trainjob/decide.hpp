@@ -34,7 +34,7 @@ enum class act : std::uint8_t {
     identify,      // what an apply was refused for
     keep_templates,
     suspend_set,
-    replace_set,
+    replace_child,  // which cannot become what it is to be
     patch_status,
     autopsy,       // of an attempt that failed: a list of Pods
     look,          // why Pods do not come: a list of Pods or Events; none where others go first

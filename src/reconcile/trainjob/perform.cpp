@@ -102,7 +102,7 @@ awaitable<void> trainjob_reconciler::perform(watch::text_id key, progress* p, ac
         case act::identify: return identify(p);
         case act::keep_templates: return keep_templates(key, p);
         case act::suspend_set: return suspend_set(key, p);
-        case act::replace_set: return replace_set(p);
+        case act::replace_child: return replace_child(p);
         case act::autopsy: return dissect(key, p);
         case act::look: return look_into(key, p);
         case act::patch_status: return patch_status(key, p);
@@ -240,6 +240,12 @@ void trainjob_reconciler::plan(const job_view& v, progress& p) {
     observed.job_set = p.set ? &*p.set : nullptr;
     observed.foreign_later = v.owns_set();
     observed.ca_certificate = ca;
+    observed.served = [this](const api::resource_type& newest) {
+        const auto type = std::ranges::find(children_, &newest, &child_type::type);
+        const api::resource_type* const found = type == children_.end() ? &newest : served_as(*type);
+        if (found == nullptr) all_.want(type->of);  // it is looked for soon
+        return found;
+    };
     observed.make_ssh_key = with_.make_ssh_key;
     observed.make_curve_key = with_.make_curve_key;
     std::optional<stage_timer> timer(std::in_place, timings_, stage::plan);
@@ -262,6 +268,13 @@ void trainjob_reconciler::plan(const job_view& v, progress& p) {
     compare_plan(v, p);
     for (const step& s : *p.steps)
         if (!is_open(standing_of(v, p, s, with_.steady()))) ++counts_.skipped;
+}
+
+const api::resource_type* trainjob_reconciler::served_as(const child_type& c) const {
+    if (c.older == nullptr) return c.type;
+    const std::string_view version = all_.version_of(c.of);
+    if (version.empty()) return nullptr;
+    return version == c.older->version ? c.older : c.type;
 }
 
 // What is known of Secrets of a job without a snapshot is a namesake's that has gone, or not to be relied upon.
@@ -316,9 +329,10 @@ awaitable<void> trainjob_reconciler::apply(watch::text_id key, progress* p, std:
     }
     const base::error& why = answer.error();
     if (s.scales() && is_refused(why)) co_return fail_step(*p, s, not_elastic(*p, why));
+    const bool remade = s.type != nullptr && s.type->remade && found != nullptr && is_refused(why);
     const bool keeps =
         s.of == kind::job_set && p->set && is_refused(why) && (!p->history.made_here || may_be_immutable(why));
-    if (!is_another(why) && !keeps) co_return fail_step(*p, s, std::move(answer.error()));
+    if (!is_another(why) && !keeps && !remade) co_return fail_step(*p, s, std::move(answer.error()));
     p->refused = {.step = index, .why = std::move(answer.error()), .meant = uid};
 }
 
@@ -449,19 +463,24 @@ awaitable<void> trainjob_reconciler::suspend_set(watch::text_id key, progress* p
     log_trouble(base::level::warn, *p, "cannot suspend the JobSet of a suspended TrainJob", answer.error().message);
 }
 
-// Its going wakes the job, which makes it anew.
-awaitable<void> trainjob_reconciler::replace_set(progress* p) {
-    const target set = p->at(names::job_set, p->job.meta.name);
-    auto gone = co_await api_.remove(set, std::string(p->set->meta.uid));
+// Its going wakes the job, which makes it anew. Nothing else comes before it: Pods may depend on it.
+awaitable<void> trainjob_reconciler::replace_child(progress* p) {
+    const runtime::object& object = (*p->steps)[p->refused->step].object;
+    const std::string what(object.type->kind);
+    auto gone = co_await api_.remove(p->at(*object.type, object.name), p->refused->meant);
     if (!gone) co_return fail_step(*p, (*p->steps)[p->refused->step], std::move(gone.error()));
+    p->remaking = (*p->steps)[p->refused->step].of != kind::job_set;
+    record(*p, event_type::normal, what + "Replaced",
+           what + " " + object.name +
+               " is made again: the job is suspended, and what changed of it cannot be changed in place");
     await_pods(*p);
-    record(*p, event_type::normal, "JobSetReplaced",
-           "JobSet " + set.name + " is made again: it is suspended, and what changed of it cannot be changed in place");
 }
 
 awaitable<void> trainjob_reconciler::delete_child(progress* p, action next) {
     const child_type& type = children_[next.index];
-    const target at = p->at(*type.type, watch::split_key(all_.texts().view(next.child->key)).name);
+    const api::resource_type* const served = served_as(type);
+    const target at =
+        p->at(served == nullptr ? *type.type : *served, watch::split_key(all_.texts().view(next.child->key)).name);
     p->deleted.push_back(next.child->id);
     auto done = co_await api_.remove(at, watch::to_text(all_.texts(), next.child->id));
     if (done) co_return;

@@ -216,6 +216,7 @@ struct progress {
     std::optional<std::vector<step>> steps{};
     std::uint64_t planned_for = 0;
     std::optional<refusal> refused{};
+    bool remaking = false;  // a child goes, and comes anew before any other is applied
 
     std::optional<base::error> failure{};   // no more children are made
     std::optional<base::error> deferred{};  // a failure that keeps no other child from being applied

@@ -110,7 +110,9 @@ class trainjob_reconciler {
     [[nodiscard]] awaitable<void> identify(progress* p);
     [[nodiscard]] awaitable<void> keep_templates(watch::text_id key, progress* p);
     [[nodiscard]] awaitable<void> suspend_set(watch::text_id key, progress* p);
-    [[nodiscard]] awaitable<void> replace_set(progress* p);
+    [[nodiscard]] awaitable<void> replace_child(progress* p);
+    // In which version of its API it is there; null: the API server does not know the kind.
+    [[nodiscard]] const api::resource_type* served_as(const child_type& c) const;
     [[nodiscard]] awaitable<void> delete_child(progress* p, action next);
     [[nodiscard]] awaitable<void> delete_job(progress* p);
 
