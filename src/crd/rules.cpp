@@ -190,6 +190,16 @@ bool range_is_in_order(const node& /*schema*/, doc::ref self, doc::ref /*old_sel
     return min && max && *min <= *max;
 }
 
+bool one_level_of_scheduling(const node& /*schema*/, doc::ref self, doc::ref /*old_self*/) {
+    return !self.contains("replicatedJobs") ||
+           !(self.contains("schedulingPolicy") || self.contains("schedulingConstraints") ||
+             self.contains("disruptionMode"));
+}
+
+bool one_gang_scheduler(const node& /*schema*/, doc::ref self, doc::ref /*old_self*/) {
+    return !(self.contains("scheduling") && self.contains("podGroupPolicy"));
+}
+
 bool names_no_node(const node& /*schema*/, doc::ref self, doc::ref /*old_self*/) {
     return std::ranges::none_of(self.items(), [](doc::ref name) { return name.as_string() == "node"; });
 }
@@ -223,6 +233,10 @@ constexpr std::array rules{
     rule{"self >= 1", false, positive},
     rule{"self.minNodes <= self.maxNodes", false, range_is_in_order},
     rule{"!self.exists(c, c == 'node')", false, names_no_node},
+    rule{"!has(self.replicatedJobs) || !(has(self.schedulingPolicy) || has(self.schedulingConstraints) || "
+         "has(self.disruptionMode))",
+         false, one_level_of_scheduling},
+    rule{"!(has(self.scheduling) && has(self.podGroupPolicy))", false, one_gang_scheduler},
     // JobSet's own. "namespace" is a reserved word of CEL: Kubernetes 1.30 knows the field only by its escaped name,
     // which all versions know, and JobSet's definition spells it plainly.
     rule{"!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && "

@@ -391,6 +391,50 @@ type_builder pod_group_policy() {
     });
 }
 
+constexpr std::int64_t scheduling_groups_max = 8;
+constexpr std::int64_t label_key_characters_max = 317;
+
+type_builder scheduling_policy() {
+    return object({{"basic", object(), "Each Pod is scheduled by itself."},
+                   {"gang", object(), "All Pods or none. How many they are is counted, never given."}})
+        .size(1, 1);
+}
+
+type_builder scheduling_constraints() {
+    const type_builder topology = object(
+        {{"key", text().size(1, label_key_characters_max), "Label of Nodes whose value all Pods share.", mandatory}});
+    return object({{"topology", list(topology).size({}, 1).atomic(), "Parts of the cluster that Pods do not leave."}});
+}
+
+type_builder disruption_mode() {
+    return object({{"single", object(), "Pods may be preempted one by one."},
+                   {"all", object(), "All Pods of the group are preempted together."}})
+        .size(1, 1);
+}
+
+type_builder scheduling() {
+    const type_builder targets =
+        list(text().size(1, dns_subdomain_characters_max)).size(1, scheduling_groups_max).unique();
+    const type_builder entry = object({
+        {"targetReplicatedJobs", targets, "Names of replicated jobs of the template.", mandatory},
+        {"schedulingPolicy", scheduling_policy(), "How they are scheduled: as a gang by default."},
+        {"schedulingConstraints", scheduling_constraints(), "Where they may be."},
+        {"disruptionMode", disruption_mode(), "How they are preempted."},
+    });
+    return object({
+                      {"schedulingPolicy", scheduling_policy(),
+                       "How the Pods of the whole job are scheduled, initialisers apart: as a gang by default."},
+                      {"schedulingConstraints", scheduling_constraints(), "Where they may be."},
+                      {"disruptionMode", disruption_mode(), "How they are preempted."},
+                      {"replicatedJobs", list(entry).size({}, scheduling_groups_max).atomic(),
+                       "Groups of replicated jobs instead, a PodGroup for each: every job is in one."},
+                  })
+        .rule(
+            "!has(self.replicatedJobs) || !(has(self.schedulingPolicy) || has(self.schedulingConstraints) || "
+            "has(self.disruptionMode))",
+            "replicatedJobs cannot be set beside schedulingPolicy, schedulingConstraints or disruptionMode");
+}
+
 }  // namespace
 
 type_builder runtime_spec() {
@@ -402,8 +446,12 @@ type_builder runtime_spec() {
     return object({
                       {"mlPolicy", ml_policy(), "The framework, and on how many nodes it runs."},
                       {"podGroupPolicy", pod_group_policy(), "Gang scheduling: all Pods or none."},
+                      {"scheduling", scheduling(),
+                       "Gangs by the Workload API of Kubernetes, with feature gate TrainJobWorkloadAwareScheduling."},
                       {"template", job_set, "The JobSet that TrainJobs are made into."},
                   })
+        .rule("!(has(self.scheduling) && has(self.podGroupPolicy))",
+              "only one of scheduling and podGroupPolicy may be set")
         .size(1);
 }
 
