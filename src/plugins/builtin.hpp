@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/workload.hpp"
 #include "runtime/framework.hpp"
 
 namespace cotrain::plugins {
@@ -142,6 +143,54 @@ struct volcano {
     [[nodiscard]] static std::vector<std::string> priority_classes(const runtime::info& i);
 };
 
+// How many PodGroups of Kubernetes' own the jobs of a runtime have.
+[[nodiscard]] std::size_t workload_groups_of(const runtime::compiled_runtime& r);
+template <std::size_t group>
+constexpr runtime::child workload_group(std::string_view suffix) {
+    return {.type = &api::names::pod_group,
+            .suffix = suffix,
+            .needed_by = [](const runtime::compiled_runtime& r) { return workload_groups_of(r) > group; },
+            .deleted_at_end = true,
+            .older = &api::names::pod_group_v1alpha2,
+            .remade = true};
+}
+
+// Gang scheduling by Kubernetes itself: a Workload, and a PodGroup for each group of replicated jobs.
+struct workload {
+    static constexpr std::string_view name = "Workload";
+    static constexpr std::string_view gate = "TrainJobWorkloadAwareScheduling";
+    static constexpr std::string_view field = "scheduling";
+    // A Workload has no more (WorkloadMaxPodGroupTemplates).
+    static constexpr std::size_t groups_max = 8;
+    [[nodiscard]] static bool needed_by(const runtime::compiled_runtime& r) {
+        return r.runtime().scheduling.is_object();
+    }
+    static constexpr std::array children{runtime::child{.type = &api::names::workload,
+                                                        .needed_by = needed_by,
+                                                        .deleted_at_end = true,
+                                                        .older = &api::names::workload_v1alpha2,
+                                                        .remade = true},
+                                         workload_group<0>("-group-0"),
+                                         workload_group<1>("-group-1"),
+                                         workload_group<2>("-group-2"),
+                                         workload_group<3>("-group-3"),
+                                         workload_group<4>("-group-4"),
+                                         workload_group<5>("-group-5"),
+                                         workload_group<6>("-group-6"),
+                                         workload_group<7>("-group-7")};
+    static constexpr std::string_view without_deletion =
+        "Workloads and PodGroups of ended jobs stay, and suspended jobs whose gang changes do not go on";
+    static constexpr std::array permissions{runtime::permission{&api::names::workload, "delete", without_deletion},
+                                            runtime::permission{&api::names::pod_group, "delete", without_deletion}};
+
+    [[nodiscard]] base::result<> enforce_pod_group_policy(runtime::info& i, const api::train_job& job) const;
+    // About the Pods that are planned: a gang that counts more than there will be never starts.
+    [[nodiscard]] base::result<> build_job_set(const runtime::info& i, const api::train_job& job,
+                                               const runtime::observed& seen, runtime::object_list& out) const;
+    void validate(const runtime::info& i, const runtime::review& r, runtime::verdict& out) const;
+    void validate_runtime(const api::training_runtime& runtime, runtime::verdict& out) const;
+};
+
 // JobSet: the template made real, with initialisers, trainer, counts and network; and its progress read back.
 struct jobset {
     static constexpr std::string_view name = "JobSet";
@@ -169,6 +218,7 @@ using builtin_with = runtime::framework<torch,            //
                                         trainjob_status,  //
                                         coscheduling,     //
                                         volcano,          //
+                                        workload,         //
                                         jobset>;
 using builtin = builtin_with<>;
 
