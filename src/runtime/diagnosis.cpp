@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <limits>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -115,6 +117,35 @@ diagnosis scheduling_fault(const pod_report& pod) {
                     fmt::format("no scheduler has looked at Pod {} yet (schedulerName: {})", pod.name,
                                 pod.scheduler.empty() ? "default-scheduler" : pod.scheduler));
     return {};
+}
+
+std::optional<int> number_after(string_view text, string_view words) {
+    const std::size_t at = text.find(words);
+    if (at == text.npos) return std::nullopt;
+    text.remove_prefix(at + words.size());
+    int out = 0;
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), out);
+    return read.ec == std::errc{} ? std::optional(out) : std::nullopt;
+}
+
+// Kubernetes' own gangs: the scheduler tells some Pods how many of the gang fit, and another one what it lacks.
+diagnosis gang_waits(std::span<const pod_report* const> pods) {
+    static constexpr string_view wanted = "minCount (";
+    const auto counts = [](const pod_report* p) { return p->scheduling_message.contains(wanted); };
+    const auto told = std::ranges::find_if(pods, counts);
+    if (told == pods.end() || (*told)->gang.empty()) return {};
+    const pod_report& pod = **told;
+    const auto lacks = [&](const pod_report* p) {
+        return p->gang == pod.gang && p->scheduling_message.contains("nodes are available");
+    };
+    const auto cause = std::ranges::find_if(pods, lacks);
+    const auto size = number_after(pod.scheduling_message, wanted);
+    const auto fit = number_after(pod.scheduling_message, "cannot be satisfied: ");
+    if (!size || !fit) return {};
+    return make(hold::pending, pod.scheduling_reason,
+                fmt::format("gang {} waits until all of it fits: there is room for {} of {} Pods{}{}", pod.gang, *fit,
+                            *size, cause == pods.end() ? "" : ": ",
+                            cause == pods.end() ? string_view{} : scheduler_words((*cause)->scheduling_message)));
 }
 
 diagnosis init_running(const pod_report& pod) {
@@ -234,6 +265,7 @@ diagnosis diagnose_pods(const pod_page& page, std::string* pod) {
         if (starts && pod != nullptr && pod->empty()) *pod = p->name;
         if (weight(d) > weight(worst)) worst = std::move(d);
     }
+    if (diagnosis gang = gang_waits(pods); weight(gang) >= weight(worst)) worst = std::move(gang);
     return worst;
 }
 

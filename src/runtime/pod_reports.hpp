@@ -47,7 +47,7 @@ struct pod_report {
     std::string replicated_job;             // "node"
     std::optional<std::int32_t> rank{};     // completion index
     std::optional<std::int32_t> attempt{};  // how often its JobSet had been restarted before
-    std::string gang;                       // the PodGroup of scheduler-plugins that it belongs to
+    std::string gang;                       // the PodGroup that it belongs to, of scheduler-plugins or of Kubernetes
     std::string node;
     std::string scheduler;
     std::string phase;   // "Pending"

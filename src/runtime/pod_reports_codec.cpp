@@ -72,9 +72,13 @@ struct condition {
     std::string message;
     std::string lastTransitionTime;
 };
+struct scheduling_group {
+    std::string podGroupName;
+};
 struct pod_spec {
     std::string nodeName;
     std::string schedulerName;
+    scheduling_group schedulingGroup;
 };
 struct pod_status {
     std::string phase;
@@ -223,7 +227,7 @@ pod_report report_of(const wire::pod& p) {
     out.replicated_job = name_of(labels.replicated_job);
     out.rank = number_of(labels.index.empty() ? p.metadata.annotations.index : labels.index);
     out.attempt = number_of(labels.attempt);
-    out.gang = name_of(labels.gang);
+    out.gang = name_of(labels.gang.empty() ? p.spec.schedulingGroup.podGroupName : labels.gang);
     out.node = name_of(p.spec.nodeName);
     out.scheduler = name_of(p.spec.schedulerName);
     out.phase = name_of(p.status.phase);

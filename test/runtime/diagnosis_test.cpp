@@ -183,6 +183,27 @@ TEST_P(diagnosis_of_pods, says_what_the_pod_says) {
 INSTANTIATE_TEST_SUITE_P(all, diagnosis_of_pods, ::testing::ValuesIn(pod_cases()),
                          [](const auto& p) { return std::string(p.param.name); });
 
+// As kube-scheduler 1.37 says it.
+constexpr std::string_view two_of_three =
+    "pod group is unschedulable, pod group is unschedulable, 0/1 placements are available, first placement status: "
+    "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining, pod group preemption: No preemption victims found for "
+    "incoming preemptor";
+
+TEST(diagnosis, a_gang_of_kubernetes_says_how_many_fit_and_what_is_lacking) {
+    const std::string gang = pod_document{.conditions = unschedulable(two_of_three), .group = "job-group-0"}.json();
+    const std::string lacks = pod_document{.rank = 1,
+                                           .conditions = unschedulable("0/2 nodes are available: 2 Insufficient cpu."),
+                                           .group = "job-group-0"}
+                                  .json();
+    const auto page = read_pods(pods({gang, lacks}));
+    ASSERT_TRUE(page) << page.error().message;
+    const diagnosis found = diagnose_pods(*page);
+    EXPECT_EQ(found.state, hold::pending);
+    EXPECT_EQ(found.message,
+              "gang job-group-0 waits until all of it fits: there is room for 2 of 3 Pods: 0/2 nodes are available: 2 "
+              "Insufficient cpu");
+}
+
 TEST(diagnosis, tells_of_the_worst_pod_and_of_the_lowest_rank) {
     const std::string full = unschedulable(
         "0/2 nodes are available: 2 Insufficient cpu. preemption: 0/2 nodes are "

@@ -26,6 +26,7 @@ struct pod_document {
     std::string meta{};         // members of the metadata, likewise
     std::string attempt = "0";  // empty: without the label
     std::string gang{};         // likewise
+    std::string group{};        // of spec.schedulingGroup
 
     [[nodiscard]] std::string json() const {
         std::string label;
@@ -36,9 +37,10 @@ struct pod_document {
             R"("creationTimestamp":"2026-01-01T00:00:00Z","managedFields":[{{"manager":"kubelet","fieldsV1":{{"f:x":{{}}}}}}],)"
             R"("labels":{{{8}"batch.kubernetes.io/job-name":"job-node-0","batch.kubernetes.io/job-completion-index":"{0}",)"
             R"("jobset.sigs.k8s.io/jobset-name":"job","jobset.sigs.k8s.io/replicatedjob-name":"node"}}}},)"
-            R"("spec":{{"containers":[{{"name":"node","image":"torch:1"}}],"nodeName":"{1}","schedulerName":"sched"}},)"
+            R"("spec":{{"containers":[{{"name":"node","image":"torch:1"}}],"nodeName":"{1}","schedulerName":"sched"{9}}},)"
             R"("status":{{{6}"phase":"{2}","conditions":[{3}],"initContainerStatuses":[{4}],"containerStatuses":[{5}]}}}})",
-            rank, node, phase, conditions, init, containers, more, meta, label);
+            rank, node, phase, conditions, init, containers, more, meta, label,
+            group.empty() ? "" : R"(,"schedulingGroup":{"podGroupName":")" + group + "\"}");
     }
 };
 
