@@ -120,7 +120,7 @@ void call::begin(base::seconds_time now, const runtime::plugin_set& framework, c
         case hook::default_train_job: return default_job(now);
         case hook::validate_train_job: return review_job(framework, open);
         case hook::validate_training_runtime:
-        case hook::validate_cluster_training_runtime: return review_runtime();
+        case hook::validate_cluster_training_runtime: return review_runtime(framework);
     }
 }
 
@@ -187,11 +187,13 @@ bool call::spec_untouched() const {
     return request_.old_object && equal(request_.object.get("spec"), request_.old_object.get("spec"));
 }
 
-void call::review_runtime() {
+void call::review_runtime(const runtime::plugin_set& framework) {
     if (spec_untouched() || too_many()) return;
     const auto runtime = api::decode_training_runtime(request_.object);
     if (!runtime) return refuse(bad_request, runtime.error().message);
-    conclude(judge_runtime(*runtime, request_.old_object));
+    runtime::verdict verdict = judge_runtime(*runtime, request_.old_object);
+    framework.validate_runtime(*runtime, request_.old_object, verdict);
+    conclude(std::move(verdict));
 }
 
 std::optional<question> call::next() {

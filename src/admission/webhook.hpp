@@ -66,7 +66,7 @@ class call {
     void review_job(const runtime::plugin_set& framework, const gates& open);
     void review_scale(const runtime::plugin_set& framework, const gates& open);
     void review_scaled(const answer& found);
-    void review_runtime();
+    void review_runtime(const runtime::plugin_set& framework);
     [[nodiscard]] bool spec_untouched() const;
     void refuse(int code, std::string message);
     void conclude(const runtime::verdict& verdict);

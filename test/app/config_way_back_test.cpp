@@ -139,6 +139,7 @@ TEST(config_way_back, what_is_ours_is_printed_where_it_was_chosen_and_listed) {
         {"statusServer: {qps: -1}\n", "statusServer.qps"},
         {"featureGates: {TrainJobTTL: true}\n", "featureGates.TrainJobTTL"},
         {"featureGates: {ElasticTrainJob: true}\n", "featureGates.ElasticTrainJob"},
+        {"featureGates: {TrainJobWorkloadAwareScheduling: true}\n", "featureGates.TrainJobWorkloadAwareScheduling"},
         {"featureGates: {MutableWhileSuspended: VALUE}\n", "featureGates.MutableWhileSuspended"},
         {"featureGates: {TrainJobLifecycleConditions: true}\n", "featureGates.TrainJobLifecycleConditions"},
     };

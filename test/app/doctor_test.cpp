@@ -331,14 +331,32 @@ bool asks(const std::vector<right>& all, const kube::access_question& wanted_one
     for (const right& each : all)
         for (const kube::access_question& q : questions_of(each, "home"))
             if (q.verb == wanted_one.verb && q.plural == wanted_one.plural && q.ns == wanted_one.ns &&
-                q.name == wanted_one.name)
+                q.name == wanted_one.name && (wanted_one.group.empty() || q.group == wanted_one.group))
                 return true;
     return false;
 }
 
+TEST(doctor, says_what_gangs_of_kubernetes_lack) {
+    EXPECT_EQ(judge_workloads("scheduling.k8s.io/v1beta1", {1, 37, "v1.37.1"}).how, verdict::fine);
+    const finding closed = judge_workloads({}, {1, 37, "v1.37.1"});
+    EXPECT_EQ(closed.how, verdict::problem);
+    EXPECT_THAT(closed.remedy, HasSubstr("feature gate GenericWorkload"));
+    const finding old = judge_workloads({}, {1, 35, "v1.35.2"});
+    EXPECT_THAT(old.what, HasSubstr("Kubernetes v1.35.2 has no Workloads"));
+    EXPECT_THAT(old.remedy, HasSubstr("1.36 or later"));
+    const auto open = read_configuration(
+        "apiVersion: config.trainer.kubeflow.org/v1alpha1\nkind: Configuration\nfeatureGates: "
+        "{TrainJobWorkloadAwareScheduling: true}\n");
+    ASSERT_TRUE(open);
+    EXPECT_TRUE(asks(operator_rights(own_objects_of(*open)),
+                     {.verb = "delete", .group = "scheduling.k8s.io", .plural = "podgroups"}));
+    EXPECT_FALSE(asks(operator_rights({}), {.verb = "list", .group = "scheduling.k8s.io", .plural = "workloads"}));
+}
+
 // What follows from the plugins' children and event sources, and what they declare besides.
 TEST(doctor, asks_for_the_rights_that_plugins_need) {
-    const std::vector<right> all = operator_rights({});
+    const own_objects own{.workload_aware = true};
+    const std::vector<right> all = operator_rights(own);
     const auto expect = [&](const api::resource_type& type, std::string_view verbs) {
         const right needed{verbs, type.group, type.plural};
         for (const kube::access_question& q : questions_of(needed, "home"))

@@ -46,7 +46,8 @@ struct feature_gates {
     bool lifecycle_conditions = false;  // Pending, Running, Ready
     bool mutable_while_suspended = false;
     bool train_job_ttl = false;
-    bool elastic = false;  // TrainJobs change their number of nodes while they run
+    bool workload_aware = false;  // runtimes have spec.scheduling
+    bool elastic = false;         // TrainJobs change their number of nodes while they run
     bool operator==(const feature_gates&) const = default;
 };
 

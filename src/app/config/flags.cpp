@@ -28,6 +28,7 @@ constexpr std::array gates{
     gate{"TrainJobLifecycleConditions", &feature_gates::lifecycle_conditions},
     gate{"TrainJobStatus", &feature_gates::train_job_status, false},
     gate{"TrainJobTTL", &feature_gates::train_job_ttl},
+    gate{"TrainJobWorkloadAwareScheduling", &feature_gates::workload_aware},
 };
 
 constexpr std::string_view all_alpha = "AllAlpha";

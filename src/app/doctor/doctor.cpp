@@ -7,6 +7,7 @@
 #include <cstdio>
 
 #include "api/names.hpp"
+#include "api/workload.hpp"
 #include "app/cluster_command.hpp"
 #include "app/config/flags.hpp"
 #include "certs/certificate_set.hpp"
@@ -184,7 +185,8 @@ awaitable<bool> examination::look_at_connection() {
         if (const auto document = doc::parse_json(memory, answer->body))
             who_ = document->get({"status", "userInfo", "username"}).as_string();
     }
-    add(judge_version(*version, server_, who_.empty() ? "somebody" : who_));
+    version_ = *version;
+    add(judge_version(version_, server_, who_.empty() ? "somebody" : who_));
     co_return true;
 }
 
@@ -345,6 +347,16 @@ awaitable<void> examination::look_at_runtimes() {
     std::ranges::move(judge_leftovers(needs), std::back_inserter(found_));
 }
 
+awaitable<void> examination::look_at_workloads() {
+    std::string served;
+    for (const api::resource_type& each : {api::names::pod_group_v1alpha2, api::names::pod_group}) {
+        const auto there = co_await api_.exists(of(each));
+        if (!there) co_return cannot("gang", there.error());
+        if (*there) served = each.api_version;
+    }
+    add(judge_workloads(served, version_));
+}
+
 awaitable<findings> examination::run() {
     if (co_await look_at_connection()) {
         co_await look_at_definitions();
@@ -353,6 +365,7 @@ awaitable<findings> examination::run() {
         co_await look_at_operator();
         co_await look_at_rights();
         co_await look_at_runtimes();
+        if (options_.own.workload_aware) co_await look_at_workloads();
     }
     co_return fold(std::move(found_));
 }

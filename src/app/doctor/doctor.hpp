@@ -48,6 +48,7 @@ class examination {
     [[nodiscard]] awaitable<void> look_at_operator();
     [[nodiscard]] awaitable<void> look_at_job_set_controller();
     [[nodiscard]] awaitable<void> look_at_runtimes();
+    [[nodiscard]] awaitable<void> look_at_workloads();
     [[nodiscard]] std::string own_namespace() const;
     [[nodiscard]] std::string own_account() const;
     void add(finding f) { found_.push_back(std::move(f)); }
@@ -60,6 +61,7 @@ class examination {
     doctor_options options_;
     std::chrono::sys_seconds now_;
     std::string who_;
+    kube::server_version version_{};
     std::vector<webhook_target> targets_;
     bool coscheduling_ = false;
     bool volcano_ = false;

@@ -304,6 +304,26 @@ findings judge_gang(const runtime_needs& needs, bool coscheduling_there, bool vo
     return out;
 }
 
+finding judge_workloads(std::string_view served, const kube::server_version& server) {
+    constexpr unsigned first_minor = 36;
+    if (!served.empty())
+        return {.area = "gang", .what = fmt::format("Workloads and PodGroups are there, in {}", served)};
+    const bool old = server.major == 1 && server.minor < first_minor;
+    return {
+        .how = verdict::problem,
+        .area = "gang",
+        .what = old ? fmt::format("Kubernetes {} has no Workloads and PodGroups, which runtimes with spec.scheduling "
+                                  "need",
+                                  server.git_version)
+                    : std::string("the API server has no Workloads and PodGroups of scheduling.k8s.io, which "
+                                  "runtimes with spec.scheduling need"),
+        .remedy = old ? "upgrade the cluster to Kubernetes 1.36 or later, or close feature gate "
+                        "TrainJobWorkloadAwareScheduling"
+                      : "switch on feature gate GenericWorkload of kube-apiserver, kube-controller-manager and "
+                        "kube-scheduler, and the API with --runtime-config=scheduling.k8s.io/v1beta1=true (1.36: "
+                        "v1alpha2, and gate GangScheduling)"};
+}
+
 findings judge_leftovers(const runtime_needs& needs) {
     if (needs.held.empty()) return {};
     return {{.how = verdict::advice,

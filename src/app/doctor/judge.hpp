@@ -108,6 +108,9 @@ struct runtime_needs {
 };
 void read_runtimes(std::string_view list, runtime_needs& needs);
 [[nodiscard]] findings judge_gang(const runtime_needs& needs, bool coscheduling_there, bool volcano_there);
+// With gate TrainJobWorkloadAwareScheduling: the version of scheduling.k8s.io that has Workloads and PodGroups, or
+// none.
+[[nodiscard]] finding judge_workloads(std::string_view served, const kube::server_version& server);
 [[nodiscard]] findings judge_leftovers(const runtime_needs& needs);
 // Deployments by the operator's name: ours, and the old controller's where it still runs.
 [[nodiscard]] findings judge_deployments(std::string_view list, std::string_view name);
@@ -134,6 +137,7 @@ struct own_objects {
     bool metrics_authentication = false;
     bool deletes_finished = false;
     bool elastic = false;
+    bool workload_aware = false;
     bool webhooks = true;
     std::vector<std::string> namespaces{};  // that are looked at; empty: all
 };

@@ -82,10 +82,20 @@ constexpr std::array cluster_wide_kinds{
     std::pair<std::string_view, std::string_view>{"priorityclasses", {}},
 };
 
+// With gate TrainJobWorkloadAwareScheduling.
+constexpr std::string_view kept =
+    "Workloads and PodGroups of ended jobs stay, and suspended jobs whose gang changes do not go on";
+constexpr std::array workload_rights{
+    right{"create list patch watch", "scheduling.k8s.io", "workloads"},
+    right{"delete", "scheduling.k8s.io", "workloads", {}, {}, false, kept},
+    right{"create list patch watch", "scheduling.k8s.io", "podgroups"},
+    right{"delete", "scheduling.k8s.io", "podgroups", {}, {}, false, kept},
+};
+
 // The rights in each of these namespaces.
-std::vector<right> by_namespace(const std::vector<std::string>& namespaces) {
+std::vector<right> by_namespace(const std::vector<right>& all, const std::vector<std::string>& namespaces) {
     std::vector<right> out;
-    for (right each : rights) {
+    for (right each : all) {
         const auto* const wide =
             std::ranges::find(cluster_wide_kinds, each.plural, [](const auto& k) { return k.first; });
         if (wide != cluster_wide_kinds.end()) {
@@ -115,13 +125,15 @@ own_objects own_objects_of(const configuration& config) {
             .metrics_authentication = config.metrics.authentication,
             .deletes_finished = config.effective_gates().train_job_ttl,
             .elastic = config.effective_gates().elastic,
+            .workload_aware = config.effective_gates().workload_aware,
             .webhooks = config.webhook.enabled,
             .namespaces = config.namespaces};
 }
 
 std::vector<right> operator_rights(const own_objects& own) {
-    std::vector<right> out = own.namespaces.empty() ? std::vector<right>(rights.begin(), rights.end())  //
-                                                    : by_namespace(own.namespaces);
+    std::vector<right> out(rights.begin(), rights.end());
+    if (own.workload_aware) out.append_range(workload_rights);
+    if (!own.namespaces.empty()) out = by_namespace(out, own.namespaces);
     if (own.deletes_finished && own.namespaces.empty())
         out.push_back({"delete", trainer, "trainjobs", {}, {}, false, deletes});
     for (const std::string& ns : own.namespaces)

@@ -135,6 +135,11 @@ const watch::informer* telling(std::span<const std::unique_ptr<watch::informer>>
     return all.empty() ? nullptr : all.front().get();
 }
 
+// One that no plugin declares is not shown.
+bool is_used(const watch::informers& all, watch::kind k) {
+    return !watch::info_of(k).on_demand || !all.all_of(k).empty();
+}
+
 void write_watches(exposition& to, const watch::informers& all) {
     to.family("cotrain_watch_events_total", counter, "Watch events by kind and type.");
     for (const watch::kind k : watch::all_kinds()) {
@@ -163,7 +168,7 @@ void write_watches(exposition& to, const watch::informers& all) {
     }
     to.family("cotrain_store_objects", gauge, "Objects known, by kind.");
     for (const watch::kind k : watch::all_kinds())
-        to.sample({{"kind", watch::info_of(k).label}}, number(all.store(k).size()));
+        if (is_used(all, k)) to.sample({{"kind", watch::info_of(k).label}}, number(all.store(k).size()));
     to.family("cotrain_runtime_bytes", gauge, "Bytes of runtimes' specs that are kept, by kind.");
     for (const watch::kind k : {watch::kind::training_runtime, watch::kind::cluster_training_runtime})
         to.sample({{"kind", watch::info_of(k).label}}, number(all.store(k).room()->bytes()));
@@ -184,6 +189,7 @@ void write_work(exposition& to, const operator_process& process) {
     to.histogram({{"until", "ready"}}, reconcile::readiness_histogram::bounds, waits.ready.counts, waits.ready.sum);
     to.family("cotrain_apply_total", counter, "Objects that were to be written, by kind and result.");
     for (const watch::kind k : watch::all_kinds()) {
+        if (!is_used(process.observed(), k)) continue;
         const reconcile::apply_counts& n = process.writes().counts(k);
         const std::string_view kind = watch::info_of(k).label;
         to.sample({{"kind", kind}, {"result", "applied"}}, number(n.applied));

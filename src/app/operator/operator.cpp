@@ -87,6 +87,8 @@ kube::client_options client_options_of(const configuration& config) {
 // With progress reports, pods learn where to send them.
 runtime::plugin_options plugin_options_of(const configuration& config, const kube::client& api) {
     runtime::plugin_options out{.disabled = config.disabled_plugins, .elastic = config.effective_gates().elastic};
+    for (const auto& [name, open] : to_choices(config.effective_gates()))
+        if (open) out.gates.push_back(name);
     if (config.effective_gates().train_job_status) {
         out.status_url = "https://" + service_host(config, api) + ":" + std::to_string(config.status_server.port);
     }
@@ -127,7 +129,8 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
       reminder_(loop),
       informers_(std::make_unique<watch::informers>(
           watch::informer_tools{watching_, api, texts_, relay_, random_, log},
-          watch::informers_options{.namespaces = config_.namespaces,
+          watch::informers_options{.watched = reconcile::kinds_to_watch(*plugins_),
+                                   .namespaces = config_.namespaces,
                                    .kept = watch::kept_bounds::of_process(memory_limit()),
                                    .child_suffixes = reconcile::file_suffixes(*plugins_)})),
       cluster_(texts_, stores(), log, reconcile::file_suffixes(*plugins_)),
@@ -170,6 +173,11 @@ operator_process::operator_process(asio::io_context& loop, kube::client& api, co
             const watch::informer* const of = informers_->of(k, ns);
             return of == nullptr || of->following();
         });
+    cluster_.on_version([this](kind k) {
+        const watch::informer* const of = informers_->of(k);
+        if (of == nullptr) return watch::info_of(k).of.version;
+        return of->missing() ? std::string_view{} : of->version();
+    });
     cluster_.on_want([this](kind k) { informers_->want(k); });
     cluster_.on_answer([this](const watch::object_change& what) { handlers_.answered(what); });
 }

@@ -281,7 +281,11 @@ opinion planner::judge_runtime(ref document) {
         return verdict;
     }
     const bool skipped = (*made)->runtime().meta.label(names::webhook_validation_label) == "disabled";
-    if (!skipped) append(verdict, admission::judge_runtime((*made)->runtime(), {}));
+    if (!skipped) {
+        runtime::verdict said = admission::judge_runtime((*made)->runtime(), {});
+        plugins_->validate_runtime((*made)->runtime(), {}, said);
+        append(verdict, std::move(said));
+    }
     if (verdict.accepted()) compiled_[key_of(document)] = *made;
     return verdict;
 }
