@@ -112,7 +112,10 @@ check_overlays() {
   must_not 'webhook configurations' grep -q 'admissionregistration' <<<"$(object "$work/component-external-certificates.yaml" ClusterRole)"
   must_not 'the Secret of a certificate' grep -q '^  - secrets$' <<<"$(object "$work/component-external-certificates.yaml" Role)"
   must 'certificates of others' grep -Pzq 'certManagement:\n      enable: false\n' "$work/component-external-certificates.yaml"
+  with_component workload-scheduling deploy/components/workload-scheduling
+  must_not "rights to gangs of Kubernetes' own" grep -q 'workloads, podgroups' "$work/default.yaml" "$work/overlay-manager.yaml"
   # A component changes what it is for, and nothing else.
+  [ "$(diff "$work/overlay-manager.yaml" "$work/component-workload-scheduling.yaml" | grep -c '^[<>]')" = 11 ] || fail 'workload-scheduling changes other things'
   [ "$(diff "$work/overlay-manager.yaml" "$work/component-without-secrets.yaml" | grep -c '^[<>]')" = 8 ] || fail 'without-secrets changes other things'
   [ "$(diff "$work/overlay-manager.yaml" "$work/component-without-explanations.yaml" | grep -c '^[<>]')" = 18 ] || fail 'without-explanations changes other things'
   passed

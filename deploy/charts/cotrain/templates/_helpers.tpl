@@ -91,6 +91,11 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 - apiGroups: [scheduling.x-k8s.io, scheduling.volcano.sh]
   resources: [podgroups]
   verbs: [create, delete, list, patch, watch]
+{{- if (.Values.manager.config.featureGates).TrainJobWorkloadAwareScheduling }}
+- apiGroups: [scheduling.k8s.io]
+  resources: [workloads, podgroups]
+  verbs: [create, delete, list, patch, watch]
+{{- end }}
 - apiGroups: [""]
   resources: [configmaps]
   verbs: [create, get, list, patch, watch]
