@@ -97,7 +97,8 @@ TEST(docs, every_flag_has_a_row) {
 
 TEST(docs, every_annotation_has_a_row) {
     texts wanted;
-    const std::string names = read_text(std::filesystem::path(COTRAIN_SOURCE_DIR) / "src/api/names.hpp");
+    const std::filesystem::path api = std::filesystem::path(COTRAIN_SOURCE_DIR) / "src/api";
+    const std::string names = read_text(api / "names.hpp") + read_text(api / "workload.hpp");
     constexpr std::string_view mark = "_annotation = \"";
     for (std::size_t at = names.find(mark); at != std::string::npos; at = names.find(mark, at)) {
         at += mark.size();
