@@ -64,6 +64,8 @@ using gate_choices = std::vector<std::pair<std::string, bool>>;
 [[nodiscard]] admission::gates to_admission(const feature_gates& states);
 // Every gate by name with its state.
 [[nodiscard]] gate_choices to_choices(const feature_gates& gates);
+// The names of those that are on.
+[[nodiscard]] std::vector<std::string> open_gates(const feature_gates& gates);
 // "A=true,B=false", as in --feature-gates. Errors name the gate and what is allowed.
 [[nodiscard]] base::result<gate_choices> parse_gates(std::string_view text);
 

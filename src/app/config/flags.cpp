@@ -169,6 +169,13 @@ gate_choices to_choices(const feature_gates& states) {
     return out;
 }
 
+std::vector<std::string> open_gates(const feature_gates& states) {
+    std::vector<std::string> out;
+    for (const gate& each : gates)
+        if (states.*each.state) out.emplace_back(each.name);
+    return out;
+}
+
 base::result<gate_choices> parse_gates(std::string_view text) {
     gate_choices out;
     while (!text.empty()) {

@@ -86,10 +86,10 @@ kube::client_options client_options_of(const configuration& config) {
 
 // With progress reports, pods learn where to send them.
 runtime::plugin_options plugin_options_of(const configuration& config, const kube::client& api) {
-    runtime::plugin_options out{.disabled = config.disabled_plugins, .elastic = config.effective_gates().elastic};
-    for (const auto& [name, open] : to_choices(config.effective_gates()))
-        if (open) out.gates.push_back(name);
-    if (config.effective_gates().train_job_status) {
+    const feature_gates gates = config.effective_gates();
+    runtime::plugin_options out{
+        .disabled = config.disabled_plugins, .elastic = gates.elastic, .gates = open_gates(gates)};
+    if (gates.train_job_status) {
         out.status_url = "https://" + service_host(config, api) + ":" + std::to_string(config.status_server.port);
     }
     return out;

@@ -158,7 +158,8 @@ base::result<plan_rules> read_plan_rules(const std::string& config_file) {
     const auto config = load_configuration({.config_file = config_file});
     if (!config) return base::fail(config.error());
     const feature_gates gates = config->effective_gates();
-    plan_rules out{{.disabled = config->disabled_plugins, .elastic = gates.elastic}, to_admission(gates)};
+    plan_rules out{{.disabled = config->disabled_plugins, .elastic = gates.elastic, .gates = open_gates(gates)},
+                   to_admission(gates)};
     if (auto made = plugins::builtin::make(out.plugins); !made)
         return base::fail(std::move(made.error()).during(config_file));
     return out;
