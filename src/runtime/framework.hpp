@@ -81,7 +81,6 @@ class framework final : public plugin_set {
 
     [[nodiscard]] base::result<> take(const plugin_options& options) {
         (close<Plugins>(options), ...);
-        gather();
         (configure<Plugins>(options), ...);
         for (const std::string& name : options.disabled) {
             if ((switch_off<Plugins>(name) || ...)) continue;
@@ -224,7 +223,16 @@ class framework final : public plugin_set {
             slot<P>& s = std::get<slot<P>>(slots_);
             s.closed = !std::ranges::contains(options.gates, P::gate);
             s.on = !s.closed;
+            if (!s.closed) return;
+            drop<child>(children_, declared_by<child, P>());
+            drop<event_source>(sources_, declared_by<event_source, P>());
+            drop<permission>(permissions_, declared_by<permission, P>());
         }
+    }
+
+    template <class T>
+    static void drop(std::vector<T>& from, std::span<const T> what) {
+        std::erase_if(from, [&](const T& each) { return std::ranges::contains(what, each); });
     }
 
     template <class P>
@@ -232,24 +240,6 @@ class framework final : public plugin_set {
         if constexpr (gated_plugin<P>) {
             if (std::get<slot<P>>(slots_).closed) refuse_field(P::field, P::gate, runtime, before, out);
         }
-    }
-
-    // What plugins declare whose gate is open.
-    template <class T>
-    [[nodiscard]] std::vector<T> declared() const {
-        std::vector<T> all;
-        all.append_range(declared_by<T, framework_itself>());
-        std::apply([&]<class... P>(const slot<P>&... s) { (append<T>(all, s), ...); }, slots_);
-        return all;
-    }
-    template <class T, class P>
-    static void append(std::vector<T>& all, const slot<P>& s) {
-        if (!s.closed) all.append_range(declared_by<T, P>());
-    }
-    void gather() {
-        children_ = declared<child>();
-        sources_ = declared<event_source>();
-        permissions_ = declared<permission>();
     }
 
     // Whether that is the plugin's name, and it can be switched off.
@@ -289,13 +279,16 @@ class framework final : public plugin_set {
         if (!ok && !ok.error().message.starts_with(P::name)) ok = base::fail(std::move(ok.error()).during(P::name));
     }
 
-    static_assert(good_children(declared_by_all<child, framework_itself, Plugins...>()),
-                  "children need a type, and a suffix of their own: '-' and DNS letters");
+    static constexpr auto all_children_ = declared_by_all<child, framework_itself, Plugins...>();
+    static constexpr auto all_sources_ = declared_by_all<event_source, Plugins...>();
+    static constexpr auto all_permissions_ = declared_by_all<permission, framework_itself, Plugins...>();
+    static_assert(good_children(all_children_), "children need a type, and a suffix of their own: '-' and DNS letters");
 
     std::tuple<slot<Plugins>...> slots_;
-    std::vector<child> children_ = declared<child>();
-    std::vector<event_source> sources_ = declared<event_source>();
-    std::vector<permission> permissions_ = declared<permission>();
+    // Without those of plugins whose gate is closed.
+    std::vector<child> children_{all_children_.begin(), all_children_.end()};
+    std::vector<event_source> sources_{all_sources_.begin(), all_sources_.end()};
+    std::vector<permission> permissions_{all_permissions_.begin(), all_permissions_.end()};
 };
 
 }  // namespace cotrain::runtime

@@ -38,6 +38,8 @@ struct child {
     // The API server keeps it as it was made: where its plan is another it is deleted and made again, while the job is
     // suspended.
     bool remade = false;
+
+    [[nodiscard]] bool operator==(const child&) const = default;
 };
 
 // A kind whose changes concern TrainJobs, and which TrainJobs a change wakes. Children wake their owner anyway.
@@ -49,6 +51,8 @@ struct event_source {
     };
     const api::resource_type* type = nullptr;
     wakes whom = wakes::owner;
+
+    [[nodiscard]] bool operator==(const event_source&) const = default;
 };
 
 template <class P>
@@ -120,6 +124,8 @@ struct permission {
     const api::resource_type* type = nullptr;
     std::string_view verbs;      // separated by spaces
     std::string_view without{};  // what does not work when they are missing; empty: nothing works
+
+    [[nodiscard]] bool operator==(const permission&) const = default;
 };
 
 template <class P>
