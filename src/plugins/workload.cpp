@@ -1,7 +1,6 @@
 // The scheduler's own gangs (KEP-4671), in Kubernetes since 1.36: which replicated jobs make up which PodGroup is the
 // runtime's spec.scheduling. See docs/gang-scheduling.md and docs/decisions/0018-workloads.md.
 #include <algorithm>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,11 +38,6 @@ struct group {
     std::vector<std::size_t> jobs;
 };
 
-struct fault {
-    std::string path;
-    std::string detail;
-};
-
 class grouping {
    public:
     // Of a runtime's spec.scheduling, and the JobSet's spec.
@@ -54,12 +48,14 @@ class grouping {
     }
 
     [[nodiscard]] const std::vector<group>& groups() const { return groups_; }
-    // Why no Pods can be made this way.
-    [[nodiscard]] std::optional<fault> find_fault() const {
-        if (fault_) return fault_;
-        for (const group& g : groups_)
-            if (auto waits = g.gang ? find_wait(g) : std::nullopt) return waits;
-        return std::nullopt;
+    // Why no Pods can be made this way; empty: they can.
+    [[nodiscard]] std::string find_fault() const {
+        std::string found = fault_;
+        for (const group& g : groups_) {
+            if (found.empty()) found = find_unlike(g);
+            if (found.empty() && g.gang) found = find_wait(g);
+        }
+        return found;
     }
 
    private:
@@ -73,49 +69,62 @@ class grouping {
     }
 
     void by_entries(ref entries) {
-        if (entries.size() > workload::groups_max) return fail({}, "must have at most 8 items");
+        if (entries.size() > workload::groups_max) return fail("must have at most 8 items");
         std::vector<bool> targeted(jobs_.size());
         for (std::size_t e = 0; e < entries.size(); ++e) {
             const ref entry = entries.at(e);
             groups_.push_back({entry, is_gang(entry), {}});
             for (const ref target : entry.get("targetReplicatedJobs").items()) {
-                const std::string path = "[" + std::to_string(e) + "].targetReplicatedJobs";
                 const std::string name(target.as_string());
                 const std::size_t at = place_of(name);
-                if (at == jobs_.size()) return fail(path, "no replicated job of the template is called " + name);
-                if (targeted[at]) return fail(path, "replicated job " + name + " is in a group already");
+                if (at == jobs_.size()) return fail("no replicated job of the template is called " + name);
+                if (targeted[at]) return fail("replicated job " + name + " is in a group already");
                 targeted[at] = true;
                 groups_.back().jobs.push_back(at);
             }
         }
         for (std::size_t i = 0; i < targeted.size(); ++i)
-            if (!targeted[i]) return fail({}, "replicated job " + name_of(i) + " is in no group");
+            if (!targeted[i]) return fail("replicated job " + name_of(i) + " is in no group");
+    }
+
+    // kube-scheduler wants one priority and one scheduler for all Pods of a group, and never schedules others.
+    [[nodiscard]] std::string find_unlike(const group& g) const {
+        for (const std::size_t job : g.jobs) {
+            for (const std::string_view field : {"priorityClassName", "schedulerName"}) {
+                const auto of = [&](std::size_t j) {
+                    return jobs_.at(j).get({"template", "spec", "template", "spec", field}).as_string();
+                };
+                if (of(job) != of(g.jobs.front()))
+                    return "replicated jobs " + name_of(g.jobs.front()) + " and " + name_of(job) + " have another " +
+                           std::string(field) + ": Pods of one group share it";
+            }
+        }
+        return {};
     }
 
     // A job that begins when another one is ready or done keeps the gang of both from ever being complete.
-    [[nodiscard]] std::optional<fault> find_wait(const group& g) const {
+    [[nodiscard]] std::string find_wait(const group& g) const {
         if (in_order_ && g.jobs.size() > 1)
-            return fault{{},
-                         "startupPolicy InOrder starts " + name_of(g.jobs[1]) + " when " + name_of(g.jobs[0]) +
-                             " is ready: in one gang they wait for each other"};
+            return "startupPolicy InOrder starts " + name_of(g.jobs[1]) + " when " + name_of(g.jobs[0]) +
+                   " is ready: in one gang they wait for each other";
         for (const std::size_t job : g.jobs) {
-            std::set<std::size_t> seen;
+            std::vector<bool> seen(jobs_.size());
             std::vector<std::size_t> open{job};
             while (!open.empty()) {
                 const ref depends = jobs_.at(open.back()).get("dependsOn");
                 open.pop_back();
                 for (const ref each : depends.items()) {
                     const std::size_t before = place_of(each.get("name").as_string());
-                    if (before == jobs_.size() || !seen.insert(before).second) continue;
+                    if (before == jobs_.size() || seen[before]) continue;
+                    seen[before] = true;
                     if (std::ranges::contains(g.jobs, before))
-                        return fault{{},
-                                     "replicated job " + name_of(job) + " starts after " + name_of(before) +
-                                         ": in one gang they wait for each other"};
+                        return "replicated job " + name_of(job) + " starts after " + name_of(before) +
+                               ": in one gang they wait for each other";
                     open.push_back(before);
                 }
             }
         }
-        return std::nullopt;
+        return {};
     }
 
     [[nodiscard]] std::string name_of(std::size_t job) const {
@@ -126,12 +135,12 @@ class grouping {
         while (at < jobs_.size() && jobs_.at(at).get("name").as_string() != name) ++at;
         return at;
     }
-    void fail(std::string path, std::string detail) { fault_ = {std::move(path), std::move(detail)}; }
+    void fail(std::string why) { fault_ = std::move(why); }
 
     ref jobs_;
     bool in_order_ = false;
     std::vector<group> groups_;
-    std::optional<fault> fault_;
+    std::string fault_;
 };
 
 // What is wrong with a label of Nodes; empty: nothing.
@@ -162,7 +171,10 @@ class writer {
         else if (constraints.is_object())
             spec.set("schedulingConstraints", constraints);
         write_disruption(spec, g.policies.get("disruptionMode"));
-        if (const ref priority = priority_of(g); !alpha_ && priority) spec.set("priorityClassName", priority);
+        if (g.jobs.empty()) return;
+        // 1.36 drops it without its gate WorkloadAwarePreemption.
+        const ref priority = i_.pod_spec_view(i_.pod_sets()[g.jobs.front()]).get("priorityClassName");
+        if (priority.is_string()) spec.set("priorityClassName", priority);
     }
 
    private:
@@ -172,17 +184,6 @@ class writer {
             spec.set("disruptionMode", mode);
         else
             spec.set("disruptionMode", mode.get("all").is_object() ? "PodGroup" : "Pod");
-    }
-
-    // The class that all Pods of the group have.
-    [[nodiscard]] ref priority_of(const group& g) const {
-        ref common;
-        for (const std::size_t job : g.jobs) {
-            const ref own = i_.pod_spec_view(i_.pod_sets()[job]).get("priorityClassName");
-            if (!own.is_string() || (common && !equal(common, own))) return {};
-            common = own;
-        }
-        return common;
     }
 
     const runtime::info& i_;
@@ -225,14 +226,10 @@ runtime::object make_pod_group(const runtime::info& i, const api::train_job& job
     return runtime::finish(type, name, made);
 }
 
-std::string path_of(const fault& bad, ref scheduling) {
-    return scheduling.get("replicatedJobs").is_array() ? "scheduling.replicatedJobs" + bad.path : "scheduling";
-}
-
-base::result<> check(const grouping& all, ref scheduling) {
-    const auto bad = all.find_fault();
-    if (!bad) return {};
-    return base::fail(base::errc::invalid, "spec." + path_of(*bad, scheduling) + " of the runtime: " + bad->detail);
+base::result<> check(const grouping& all) {
+    const std::string bad = all.find_fault();
+    if (bad.empty()) return {};
+    return base::fail(base::errc::invalid, "spec.scheduling of the runtime: " + bad);
 }
 
 }  // namespace
@@ -248,7 +245,7 @@ std::size_t workload_groups_of(const runtime::compiled_runtime& r) {
 base::result<> workload::enforce_pod_group_policy(runtime::info& i, const api::train_job& job) const {
     if (!needed_by(i.runtime())) return {};
     const grouping all(scheduling_of(i), i.spec());
-    if (auto good = check(all, scheduling_of(i)); !good) return good;
+    if (auto good = check(all); !good) return good;
     for (std::size_t g = 0; g < all.groups().size(); ++g) {
         for (const std::size_t place : all.groups()[g].jobs)
             i.pod_spec(i.pod_sets()[place])
@@ -299,7 +296,7 @@ void workload::validate(const runtime::info& i, const runtime::review& r, runtim
         }
     }
     if (!needed_by(i.runtime()) || !r.added_rules(false)) return;
-    if (auto good = check(grouping(scheduling_of(i), i.spec()), scheduling_of(i)); !good)
+    if (auto good = check(grouping(scheduling_of(i), i.spec())); !good)
         out.invalid("spec.runtimeRef", r.job.document.get({"spec", "runtimeRef"}), good.error().message);
 }
 
@@ -307,7 +304,7 @@ void workload::validate_runtime(const api::training_runtime& runtime, runtime::v
     const ref scheduling = runtime.scheduling;
     if (!scheduling.is_object()) return;
     const grouping all(scheduling, runtime.template_spec);
-    if (const auto bad = all.find_fault()) out.invalid("spec." + path_of(*bad, scheduling), scheduling, bad->detail);
+    if (const std::string bad = all.find_fault(); !bad.empty()) out.invalid("spec.scheduling", scheduling, bad);
     for (const group& g : all.groups()) {
         for (const ref each : g.policies.get({"schedulingConstraints", "topology"}).items()) {
             const std::string_view key = each.get("key").as_string();

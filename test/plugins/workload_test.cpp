@@ -29,6 +29,11 @@ std::string jobs(std::initializer_list<std::pair<std::string, std::string>> all,
     return out + "\n";
 }
 
+// The first of the jobs has that in its Pods' spec, too.
+std::string first_has(std::string jobs, std::string_view member) {
+    return jobs.insert(jobs.find("containers"), std::string(member) + ", ");
+}
+
 struct workload_plan : plan {
     explicit workload_plan(std::string_view policies = torch_gang, const std::string& set = std::string(one_node_job),
                            std::string_view spec = {})
@@ -127,10 +132,7 @@ TEST(workload, kubernetes_1_36_has_other_words) {
 }
 
 TEST(workload, a_group_has_the_priority_that_all_its_pods_have) {
-    const std::string set =
-        "\n      replicatedJobs:\n      - name: node\n        template: {" + std::string(trains) +
-        ", spec: {template: {spec: {priorityClassName: high, containers: [{name: node, image: i}]}}}}\n";
-    workload_plan p(torch_gang, set);
+    workload_plan p(torch_gang, first_has(jobs({{"node", ""}}), "priorityClassName: high"));
     EXPECT_EQ(p.group().get({"spec", "priorityClassName"}).as_string(), "high");
 }
 
@@ -182,22 +184,26 @@ TEST_P(workload_refusals, of_the_runtime_of_the_job_and_of_the_plan) {
 
 INSTANTIATE_TEST_SUITE_P(
     all, workload_refusals,
-    testing::Values(refusal{"unknown", "{replicatedJobs: [{targetReplicatedJobs: [nodes]}]}", jobs({{"node", ""}}),
-                            "no replicated job of the template is called nodes"},
-                    refusal{"twice",
-                            "{replicatedJobs: [{targetReplicatedJobs: [node]}, {targetReplicatedJobs: [node]}]}",
-                            jobs({{"node", ""}}), "replicated job node is in a group already"},
-                    refusal{"left_out", "{replicatedJobs: [{targetReplicatedJobs: [node]}]}",
-                            jobs({{"a", ""}, {"b", ""}, {"node", ""}}), "replicated job a is in no group"},
-                    refusal{"after_each_other", "{}", jobs({{"a", ""}, {"b", ""}, {"node", "a"}}),
-                            "replicated job node starts after a: in one gang they wait for each other"},
-                    refusal{"by_way_of_another",
-                            "{replicatedJobs: [{targetReplicatedJobs: [a, node]}, {targetReplicatedJobs: [b]}]}",
-                            jobs({{"a", ""}, {"b", "a"}, {"node", "b"}}),
-                            "replicated job node starts after a: in one gang they wait for each other"},
-                    refusal{"in_order", "{}",
-                            jobs({{"a", ""}, {"b", ""}, {"node", ""}}, "startupPolicy: {startupPolicyOrder: InOrder}"),
-                            "startupPolicy InOrder starts b when a is ready"}),
+    testing::Values(
+        refusal{"unknown", "{replicatedJobs: [{targetReplicatedJobs: [nodes]}]}", jobs({{"node", ""}}),
+                "no replicated job of the template is called nodes"},
+        refusal{"twice", "{replicatedJobs: [{targetReplicatedJobs: [node]}, {targetReplicatedJobs: [node]}]}",
+                jobs({{"node", ""}}), "replicated job node is in a group already"},
+        refusal{"left_out", "{replicatedJobs: [{targetReplicatedJobs: [node]}]}",
+                jobs({{"a", ""}, {"b", ""}, {"node", ""}}), "replicated job a is in no group"},
+        refusal{"after_each_other", "{}", jobs({{"a", ""}, {"b", ""}, {"node", "a"}}),
+                "replicated job node starts after a: in one gang they wait for each other"},
+        refusal{"by_way_of_another",
+                "{replicatedJobs: [{targetReplicatedJobs: [a, node]}, {targetReplicatedJobs: [b]}]}",
+                jobs({{"a", ""}, {"b", "a"}, {"node", "b"}}),
+                "replicated job node starts after a: in one gang they wait for each other"},
+        refusal{"priorities", "{}", first_has(jobs({{"a", ""}, {"b", ""}, {"node", ""}}), "priorityClassName: high"),
+                "replicated jobs a and b have another priorityClassName"},
+        refusal{"schedulers", "{}", first_has(jobs({{"a", ""}, {"b", ""}, {"node", ""}}), "schedulerName: x"),
+                "replicated jobs a and b have another schedulerName"},
+        refusal{"in_order", "{}",
+                jobs({{"a", ""}, {"b", ""}, {"node", ""}}, "startupPolicy: {startupPolicyOrder: InOrder}"),
+                "startupPolicy InOrder starts b when a is ready"}),
     [](const auto& i) { return i.param.name; });
 
 TEST(workload, a_label_of_nodes_is_checked) {
