@@ -128,24 +128,48 @@ std::optional<int> number_after(string_view text, string_view words) {
     return read.ec == std::errc{} ? std::optional(out) : std::nullopt;
 }
 
-// Kubernetes' own gangs: the scheduler tells some Pods how many of the gang fit, and another one what it lacks.
-diagnosis gang_waits(std::span<const pod_report* const> pods) {
-    static constexpr string_view wanted = "minCount (";
-    const auto counts = [](const pod_report* p) { return p->scheduling_message.contains(wanted); };
-    const auto told = std::ranges::find_if(pods, counts);
-    if (told == pods.end() || (*told)->gang.empty()) return {};
-    const pod_report& pod = **told;
-    const auto lacks = [&](const pod_report* p) {
-        return p->gang == pod.gang && p->scheduling_message.contains("nodes are available");
+struct gang_size {
+    std::int64_t fit = 0;
+    std::int64_t wanted = 0;
+};
+
+// Of all Pods on the page that are of one gang.
+std::optional<gang_size> room_for(std::span<const pod_report* const> gang, bool all_shown) {
+    // 1.37 counts, and says so to those that fit or were not looked at.
+    for (const pod_report* p : gang) {
+        const auto wanted = number_after(p->scheduling_message, "minCount (");
+        const auto fit = number_after(p->scheduling_message, "cannot be satisfied: ");
+        if (wanted && fit) return gang_size{*fit, *wanted};
+    }
+    // 1.36 says to each that fits what it waits for.
+    const auto fits = [](const pod_report* p) {
+        return p->scheduling_message.contains("waiting for minCount pods from a gang to be scheduled");
     };
-    const auto cause = std::ranges::find_if(pods, lacks);
-    const auto size = number_after(pod.scheduling_message, wanted);
-    const auto fit = number_after(pod.scheduling_message, "cannot be satisfied: ");
-    if (!size || !fit) return {};
-    return make(hold::pending, pod.scheduling_reason,
-                fmt::format("gang {} waits until all of it fits: there is room for {} of {} Pods{}{}", pod.gang, *fit,
-                            *size, cause == pods.end() ? "" : ": ",
-                            cause == pods.end() ? string_view{} : scheduler_words((*cause)->scheduling_message)));
+    const auto fit = std::ranges::count_if(gang, fits);
+    if (fit == 0 || !all_shown) return std::nullopt;
+    return gang_size{fit, static_cast<std::int64_t>(gang.size())};
+}
+
+// Kubernetes' own gangs: the scheduler tells some Pods how many of the gang fit, and another one what it lacks.
+diagnosis gang_waits(std::span<const pod_report* const> pods, bool all_shown) {
+    for (const pod_report* first : pods) {
+        if (first->gang.empty() || first->scheduling_reason.empty()) continue;
+        std::vector<const pod_report*> gang;
+        for (const pod_report* p : pods)
+            if (p->gang == first->gang) gang.push_back(p);
+        const auto room = room_for(gang, all_shown);
+        if (!room) continue;
+        const auto lacks = [](const pod_report* p) { return p->scheduling_message.contains("nodes are available"); };
+        const auto cause = std::ranges::find_if(gang, lacks);
+        const auto since = first->unscheduled == base::seconds_time{}
+                               ? std::string()
+                               : " since " + base::format_time(first->unscheduled);
+        const string_view why = cause == gang.end() ? string_view{} : scheduler_words((*cause)->scheduling_message);
+        return make(hold::pending, first->scheduling_reason,
+                    fmt::format("gang {} waits for room{}: {} of {} Pods fit{}{}", first->gang, since, room->fit,
+                                room->wanted, why.empty() ? "" : ": ", why));
+    }
+    return {};
 }
 
 diagnosis init_running(const pod_report& pod) {
@@ -265,7 +289,7 @@ diagnosis diagnose_pods(const pod_page& page, std::string* pod) {
         if (starts && pod != nullptr && pod->empty()) *pod = p->name;
         if (weight(d) > weight(worst)) worst = std::move(d);
     }
-    if (diagnosis gang = gang_waits(pods); weight(gang) >= weight(worst)) worst = std::move(gang);
+    if (diagnosis gang = gang_waits(pods, !page.more); weight(gang) >= weight(worst)) worst = std::move(gang);
     return worst;
 }
 

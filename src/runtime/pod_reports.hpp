@@ -58,7 +58,8 @@ struct pod_report {
     bool looked_at = false;         // by a scheduler
     std::string scheduling_reason;  // "Unschedulable", "SchedulingGated"; empty: it is scheduled, or not looked at yet
     std::string scheduling_message;
-    std::string disruption_reason;  // "PreemptionByScheduler", "DeletionByTaintManager"
+    base::seconds_time unscheduled{};  // since then
+    std::string disruption_reason;     // "PreemptionByScheduler", "DeletionByTaintManager"
     std::string disruption_message;
     base::seconds_time disrupted{};
     std::vector<container_report> containers;  // init containers first

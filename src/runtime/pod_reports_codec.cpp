@@ -211,6 +211,7 @@ void take_condition(pod_report& out, const wire::condition& c) {
     if (c.type == "PodScheduled" && c.status == "False") {
         out.scheduling_reason = name_of(c.reason);
         out.scheduling_message = short_text(c.message);
+        out.unscheduled = time_of(c.lastTransitionTime);
     }
     if (c.type == "DisruptionTarget" && c.status == "True") {
         out.disruption_reason = name_of(c.reason);

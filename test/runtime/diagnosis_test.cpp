@@ -189,19 +189,35 @@ constexpr std::string_view two_of_three =
     "minCount (3) cannot be satisfied: 2 scheduled, 0 remaining, pod group preemption: No preemption victims found for "
     "incoming preemptor";
 
-TEST(diagnosis, a_gang_of_kubernetes_says_how_many_fit_and_what_is_lacking) {
-    const std::string gang = pod_document{.conditions = unschedulable(two_of_three), .group = "job-group-0"}.json();
-    const std::string lacks = pod_document{.rank = 1,
-                                           .conditions = unschedulable("0/2 nodes are available: 2 Insufficient cpu."),
-                                           .group = "job-group-0"}
-                                  .json();
-    const auto page = read_pods(pods({gang, lacks}));
-    ASSERT_TRUE(page) << page.error().message;
+constexpr std::string_view no_room = "0/2 nodes are available: 2 Insufficient cpu.";
+
+std::string message_of_gang(std::initializer_list<std::string_view> said, std::string_view more = "") {
+    std::vector<std::string> items;
+    for (const std::string_view each : said)
+        items.push_back(pod_document{.rank = static_cast<int>(items.size()),
+                                     .conditions = unschedulable(each, "2026-01-01T00:00:07Z"),
+                                     .group = "job-group-0"}
+                            .json());
+    const auto page = read_pods(pods(items, more));
+    EXPECT_TRUE(page);
     const diagnosis found = diagnose_pods(*page);
     EXPECT_EQ(found.state, hold::pending);
-    EXPECT_EQ(found.message,
-              "gang job-group-0 waits until all of it fits: there is room for 2 of 3 Pods: 0/2 nodes are available: 2 "
+    return found.message;
+}
+
+TEST(diagnosis, a_gang_of_kubernetes_says_how_many_fit_since_when_and_what_is_lacking) {
+    EXPECT_EQ(message_of_gang({two_of_three, no_room}),
+              "gang job-group-0 waits for room since 2026-01-01T00:00:07Z: 2 of 3 Pods fit: 0/2 nodes are available: 2 "
               "Insufficient cpu");
+}
+
+TEST(diagnosis, kubernetes_1_36_says_of_each_pod_that_it_fits) {
+    constexpr std::string_view fits = "waiting for minCount pods from a gang to be scheduled";
+    EXPECT_EQ(message_of_gang({fits, no_room, fits}),
+              "gang job-group-0 waits for room since 2026-01-01T00:00:07Z: 2 of 3 Pods fit: 0/2 nodes are available: 2 "
+              "Insufficient cpu");
+    EXPECT_EQ(message_of_gang({fits, no_room, fits}, "more").find(" of 3 "), std::string::npos)
+        << "others were not shown";
 }
 
 TEST(diagnosis, tells_of_the_worst_pod_and_of_the_lowest_rank) {

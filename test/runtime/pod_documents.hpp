@@ -61,9 +61,10 @@ inline std::string container(std::string_view state, std::string_view last = "{}
                        name, last, state);
 }
 
-inline std::string unschedulable(std::string_view message) {
-    return fmt::format(R"({{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"{}"}})",
-                       message);
+inline std::string unschedulable(std::string_view message, std::string_view since = "") {
+    return fmt::format(
+        R"({{"type":"PodScheduled","status":"False","reason":"Unschedulable","message":"{}","lastTransitionTime":"{}"}})",
+        message, since);
 }
 
 inline std::string pods(const std::vector<std::string>& items, std::string_view more = "") {
