@@ -41,6 +41,10 @@ awaitable<std::vector<found_object>> cluster_objects::children(std::span<const r
     for (const runtime::child& each : of) {
         found_object one{each.type, job + std::string(each.suffix), {}, {}};
         auto got = co_await get(each.type, ns, one.name);
+        if (got && !*got && each.older != nullptr) {
+            got = co_await get(each.older, ns, one.name);
+            if (got && *got) one.type = each.older;
+        }
         if (got) {
             one.document = *got;
         } else {

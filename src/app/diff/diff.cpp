@@ -10,7 +10,6 @@
 #include "app/diff/compare.hpp"
 #include "app/render/manifests.hpp"
 #include "crd/crd.hpp"
-#include "plugins/builtin.hpp"
 
 namespace cotrain::app {
 
@@ -54,7 +53,7 @@ std::vector<option> table_of(diff_options& to) {
 class diff_run {
    public:
     diff_run(kube::client& api, const manifests& given, std::string ns, const plan_rules& rules)
-        : api_(api), cluster_(api), given_(given), ns_(std::move(ns)), rules_(rules) {}
+        : api_(api), cluster_(api), given_(given), ns_(std::move(ns)), rules_(rules), plugins_(plugins_of(rules)) {}
 
     awaitable<base::result<comparison>> run() {
         if (ns_.empty()) ns_ = api_.default_namespace();
@@ -100,7 +99,7 @@ class diff_run {
         const bool own = wanted.get("kind").as_string() == names::training_runtime_kind;
         live_.add(own ? names::training_runtime : names::cluster_training_runtime, ns, wanted.get("name").as_string(),
                   *runtime);
-        const auto children = co_await cluster_.children(plugins_.children(), ns, name);
+        const auto children = co_await cluster_.children(plugins_->children(), ns, name);
         for (const found_object& each : children) {
             if (!each.trouble.empty()) co_return base::fail(base::errc::status, each.trouble);
             live_.add(*each.type, ns, each.name, each.document);
@@ -113,7 +112,7 @@ class diff_run {
     const manifests& given_;
     std::string ns_;
     const plan_rules& rules_;
-    plugins::builtin plugins_;
+    runtime::plugins plugins_;
     doc::arena memory_{doc::arena_bytes_max};
     live_objects live_;
 };

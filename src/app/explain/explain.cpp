@@ -16,7 +16,6 @@
 #include "app/explain/print.hpp"
 #include "app/render/planner.hpp"
 #include "doc/json.hpp"
-#include "plugins/builtin.hpp"
 #include "runtime/compiled_runtime.hpp"
 #include "runtime/normalise.hpp"
 
@@ -178,8 +177,8 @@ awaitable<base::result<>> read_and_explain(kube::client* api, const explain_opti
     // Without the right to read runtimes, the job's snapshot of it does.
     const auto runtime = co_await cluster.runtime_of(found.job, ns);
     if (runtime) found.runtime = *runtime;
-    const plugins::builtin plugins;
-    found.children = co_await cluster.children(plugins.children(), ns, name);
+    const auto plugins = plugins_of({.plugins = o->plugins});
+    found.children = co_await cluster.children(plugins->children(), ns, name);
     co_return explain(*o, found, *to);
 }
 

@@ -165,12 +165,12 @@ base::result<plan_rules> read_plan_rules(const std::string& config_file) {
     return out;
 }
 
+runtime::plugins plugins_of(const plan_rules& rules) {
+    return plugins::builtin::make(rules.plugins).value_or(std::make_shared<const plugins::builtin>());
+}
+
 planner::planner(std::string ns, bool forced, const plan_rules& rules, field_validation fields)
-    : ns_(std::move(ns)),
-      forced_(forced),
-      plugins_(plugins::builtin::make(rules.plugins).value_or(std::make_shared<const plugins::builtin>())),
-      gates_(rules.gates),
-      fields_(fields) {}
+    : ns_(std::move(ns)), forced_(forced), plugins_(plugins_of(rules)), gates_(rules.gates), fields_(fields) {}
 
 std::string planner::namespace_of(ref document) const {
     if (is_cluster_wide(document)) return {};

@@ -54,6 +54,8 @@ struct plan_rules {
 };
 // Of an operator without a configuration where no file is named; an error begins with the file's name.
 [[nodiscard]] base::result<plan_rules> read_plan_rules(const std::string& config_file);
+// Without those whose feature gate is closed.
+[[nodiscard]] runtime::plugins plugins_of(const plan_rules& rules);
 
 class planner {
    public:
