@@ -10,8 +10,8 @@
 #   build.sh test          builds base and jobset (KUBEBUILDER_ASSETS or not), then runs the launcher's own tests
 #
 # COTRAIN_CACHE  where to (~/.cache/cotrain); COTRAIN_JOBS  compilers at the same time (one per processor)
-# COTRAIN_TEST_KUBERNETES=1.36  base with the kube-apiserver of that older version (test/versions names them), in a
-#                directory of its own: the rest is the same
+# COTRAIN_TEST_KUBERNETES=1.36  base with kube-apiserver and kube-scheduler of that older version (test/versions names
+#                them), in a directory of its own: the rest is the same
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -164,7 +164,7 @@ stamped() {
     echo "-s -w -X $stamp.gitVersion=$1 -X $stamp.gitMajor=1 -X $stamp.gitMinor=${minor%%.*}"
 }
 
-# module_of_older VERSION: $work/older, a module of nothing but that server; the checksum database vouches for its modules
+# module_of_older VERSION: $work/older, a module of nothing but these two; the checksum database vouches for its modules
 module_of_older() {
     local file
     module=$work/older
@@ -178,7 +178,7 @@ module_of_older() {
     } >"$module/go.mod"
 }
 
-# build_older: a directory like bin, but with the older server
+# build_older: a directory like bin, but with the older server and scheduler
 build_older() {
     local version key name beside=$dir/$older gates=
     version=$(versions_of k8s.io/kubernetes controlplane/older | grep "^v$older\.")
@@ -198,7 +198,7 @@ build_older() {
         # Not a symbolic link where a program looks for others beside itself.
         [[ -L $name ]] && ln -sfn "../bin/kube" "$beside/${name##*/}" || ln -f "$name" "$beside/${name##*/}"
     done
-    ln -sfn "../bin/kube-apiserver-$older-$key" "$beside/kube-apiserver"
+    for name in kube-apiserver kube-scheduler; do ln -sfn "../bin/kube-apiserver-$older-$key" "$beside/$name"; done
     result=$beside
 }
 
