@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <stdexcept>
 #include <vector>
@@ -32,7 +33,9 @@ bool read_ready(int from) {
 
 side_plane::side_plane(plane what, std::vector<std::string> more) {
     const std::string crds = test_variable("COTRAIN_TEST_CRDS");
-    const std::string launcher = (std::filesystem::path(crds).parent_path() / "bin" / "controlplane").string();
+    const char* const version = what == plane::of_run ? std::getenv("COTRAIN_TEST_KUBERNETES") : nullptr;
+    const std::filesystem::path beside = std::filesystem::path(crds).parent_path() / (version ? version : "bin");
+    const std::string launcher = (beside / "controlplane").string();
     std::vector<std::string> words{launcher, "up", "--dir", dir_.path(), "--lifeline-stdin"};
     if (what == plane::complete) words.insert(words.end(), {"--with", "kcm", "--crds", crds});
     words.insert(words.end(), more.begin(), more.end());

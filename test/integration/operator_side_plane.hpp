@@ -10,7 +10,8 @@
 
 namespace cotrain::test {
 
-enum class plane { complete, bare };
+// of_run: as bare, with the API server of the version that the run is about; the others are of the newest.
+enum class plane { complete, bare, of_run };
 
 // Starts with the constructor, is gone with the destructor.
 class side_plane {
