@@ -6,10 +6,9 @@
 #include <glaze/json/read.hpp>
 
 #include "base/json_text.hpp"
+#include "doc/json.hpp"
 
 namespace cotrain::kube::wire {
-
-using texts = std::vector<std::string>;
 
 struct headed {
     std::optional<list_head> metadata;
@@ -24,30 +23,6 @@ struct version {
     std::string major;
     std::string minor;
     std::string gitVersion;
-};
-
-struct access_status {
-    std::optional<bool> allowed;
-    std::string reason;
-    std::string evaluationError;
-};
-
-struct user {
-    std::string username;
-    std::string uid;
-    texts groups;
-};
-
-struct token_status {
-    bool authenticated = false;
-    wire::user user;
-    texts audiences;
-    std::string error;
-};
-
-template <class Status>
-struct review {
-    std::optional<Status> status;
 };
 
 }  // namespace cotrain::kube::wire
@@ -71,13 +46,31 @@ constexpr auto head_only = [] {
     return all;
 }();
 
+std::unexpected<base::error> unreadable(std::string_view what, std::string_view body) {
+    return base::fail(base::errc::decode, std::string(what) + ": the answer is not the expected JSON: " +
+                                              base::one_line(body.substr(0, 256), 120));
+}
+
 template <class T, auto Rules = rules>
 base::result<T> read(std::string_view what, std::string_view body) {
     T value{};
-    if (const auto fault = glz::read<Rules>(value, body))
-        return base::fail(base::errc::decode, std::string(what) + ": the answer is not the expected JSON: " +
-                                                  base::one_line(body.substr(0, 256), 120));
+    if (const auto fault = glz::read<Rules>(value, body)) return unreadable(what, body);
     return value;
+}
+
+// Of a review. They are rare, and a reader made for each would be nine kilobytes of the program.
+base::result<doc::ref> read_status(doc::arena& memory, std::string_view what, std::string_view body) {
+    const auto answer = doc::parse_json(memory, body);
+    if (!answer) return unreadable(what, body);
+    const doc::ref status = answer->get("status");
+    if (!status.is_object()) return base::fail(base::errc::decode, std::string(what) + ": the answer has no status");
+    return status;
+}
+
+std::vector<std::string> texts_of(doc::ref list) {
+    std::vector<std::string> out;
+    for (const doc::ref each : list.items()) out.emplace_back(each.as_string());
+    return out;
 }
 
 unsigned leading_number(std::string_view text) {
@@ -142,24 +135,27 @@ base::result<server_version> read_server_version(std::string_view body) {
 }
 
 base::result<access_answer> read_access_review(std::string_view body) {
-    auto wire = read<wire::review<wire::access_status>>("access review", body);
-    if (!wire) return base::fail(std::move(wire).error());
-    if (!wire->status || !wire->status->allowed)
-        return base::fail(base::errc::decode, "access review: the answer has no status.allowed");
-    access_answer answer{*wire->status->allowed, std::move(wire->status->reason)};
-    if (const std::string& fault = wire->status->evaluationError; !fault.empty())
-        answer.reason += (answer.reason.empty() ? "" : "; ") + fault;
+    doc::arena memory;
+    const auto status = read_status(memory, "access review", body);
+    if (!status) return base::fail(status.error());
+    const auto allowed = status->get("allowed").as_bool();
+    if (!allowed) return base::fail(base::errc::decode, "access review: the answer has no status.allowed");
+    access_answer answer{*allowed, std::string(status->get("reason").as_string())};
+    if (const std::string_view fault = status->get("evaluationError").as_string(); !fault.empty())
+        answer.reason.append(answer.reason.empty() ? "" : "; ").append(fault);
     answer.reason = base::one_line(answer.reason, 512);
     return answer;
 }
 
 base::result<token_answer> read_token_review(std::string_view body) {
-    auto wire = read<wire::review<wire::token_status>>("token review", body);
-    if (!wire) return base::fail(std::move(wire).error());
-    if (!wire->status) return base::fail(base::errc::decode, "token review: the answer has no status");
-    wire::token_status& said = *wire->status;
-    return token_answer{said.authenticated,          std::move(said.user.username), std::move(said.user.uid),
-                        std::move(said.user.groups), std::move(said.audiences),     base::one_line(said.error, 512)};
+    doc::arena memory;
+    const auto status = read_status(memory, "token review", body);
+    if (!status) return base::fail(status.error());
+    const doc::ref user = status->get("user");
+    return token_answer{
+        status->get("authenticated").as_bool(false), std::string(user.get("username").as_string()),
+        std::string(user.get("uid").as_string()),    texts_of(user.get("groups")),
+        texts_of(status->get("audiences")),          base::one_line(status->get("error").as_string(), 512)};
 }
 
 call build_access_review(const access_question& question, const call_options& with) {
