@@ -132,7 +132,8 @@ own_objects own_objects_of(const configuration& config) {
 
 std::vector<right> operator_rights(const own_objects& own) {
     std::vector<right> out(rights.begin(), rights.end());
-    if (own.workload_aware) out.append_range(workload_rights);
+    if (own.workload_aware)
+        for (const right& each : workload_rights) out.push_back(each);
     if (!own.namespaces.empty()) out = by_namespace(out, own.namespaces);
     if (own.deletes_finished && own.namespaces.empty())
         out.push_back({"delete", trainer, "trainjobs", {}, {}, false, deletes});
