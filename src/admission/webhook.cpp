@@ -193,7 +193,7 @@ void call::review_runtime(const runtime::plugin_set& framework) {
     if (!runtime) return refuse(bad_request, runtime.error().message);
     runtime::verdict verdict = judge_runtime(*runtime, request_.old_object);
     framework.validate_runtime(*runtime, request_.old_object, verdict);
-    conclude(std::move(verdict));
+    conclude(verdict);
 }
 
 std::optional<question> call::next() {
