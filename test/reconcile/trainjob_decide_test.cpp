@@ -105,7 +105,7 @@ base::error refusal(int status, const char* message) {
 // Places among the children of the built-in plugins.
 constexpr std::size_t ssh_secret = 1;
 constexpr std::size_t coscheduling_group = 6;
-constexpr std::size_t the_job_set = 17;
+constexpr std::size_t the_job_set = 8;
 
 const row rows[] = {
     // Before a run.

@@ -60,8 +60,8 @@ class trainjob_world final : public remote {
                               .make_curve_key = [] { return plugins::make_curve_key(plugins::system_bytes()); },
                               .record = [this](const event_note& e) { events.push_back(e.reason + ": " + e.note); }};
         if (tune) tune(with);
-        auto all = std::make_shared<plugins::builtin>();
-        all->get<plugins::torch>().elastic = with.elastic;
+        // Of an operator whose other gates are closed.
+        auto all = plugins::builtin::make({.elastic = with.elastic}).value();
         reconciler = std::make_unique<trainjob_reconciler>(*known, *this, std::move(all), std::move(with), *log);
         waker = std::make_unique<event_handlers>(
             *known, *reconciler, [this](key k, work) { queue.push_back(k); }, [](key, work) {});
