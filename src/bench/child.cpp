@@ -11,13 +11,13 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <vector>
 
+#include "base/read_file.hpp"
 #include "playground/private_file.hpp"
 
 namespace cotrain::bench {
@@ -31,22 +31,29 @@ constexpr auto look_pause = 5ms;
 constexpr std::size_t said_bytes_max = 4096;
 constexpr std::size_t processes_max = 1024;  // of one controller
 
-std::string slurp(const std::string& path) {
-    std::ifstream in(path);
-    std::ostringstream text;
-    text << in.rdbuf();
-    return std::move(text).str();
+// Of a file of /proc, split at white space; none if it is gone. Streams would bring in a library of locales.
+std::vector<std::string> words_in(std::string_view text) {
+    std::vector<std::string> out;
+    constexpr std::string_view gap = " \n";
+    for (std::size_t at = 0; (at = text.find_first_not_of(gap, at)) != std::string_view::npos;) {
+        const std::size_t end = std::min(text.find_first_of(gap, at), text.size());
+        out.emplace_back(text.substr(at, end - at));
+        at = end;
+    }
+    return out;
+}
+
+std::string read_proc(const std::string& path) {
+    constexpr std::size_t proc_bytes_max = 64UL << 10U;
+    return base::read_file(path, proc_bytes_max).value_or(std::string());
 }
 
 // The fields of /proc/PID/stat behind the name, which may hold anything: 0 is the state.
 std::vector<std::string> stat_fields(pid_t pid) {
-    const std::string text = slurp(fmt::format("/proc/{}/stat", pid));
+    const std::string text = read_proc(fmt::format("/proc/{}/stat", pid));
     const std::size_t name_end = text.rfind(')');
-    std::vector<std::string> out;
-    if (name_end == std::string::npos) return out;
-    std::istringstream rest(text.substr(name_end + 1));
-    for (std::string each; rest >> each;) out.push_back(std::move(each));
-    return out;
+    if (name_end == std::string::npos) return {};
+    return words_in(std::string_view(text).substr(name_end + 1));
 }
 
 void add_usage(pid_t pid, bench_usage& sum, std::size_t& left) {
@@ -60,8 +67,8 @@ void add_usage(pid_t pid, bench_usage& sum, std::size_t& left) {
     sum.cpu_seconds += ticks / static_cast<double>(::sysconf(_SC_CLK_TCK));
     sum.resident_mib += std::strtod(fields[resident_pages].c_str(), nullptr) *
                         static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1024.0 * 1024.0);
-    std::istringstream children(slurp(fmt::format("/proc/{0}/task/{0}/children", pid)));
-    for (pid_t each = 0; children >> each;) add_usage(each, sum, left);
+    for (const std::string& each : words_in(read_proc(fmt::format("/proc/{0}/task/{0}/children", pid))))
+        add_usage(static_cast<pid_t>(std::strtol(each.c_str(), nullptr, 10)), sum, left);
 }
 
 using clock = std::chrono::steady_clock;
@@ -203,12 +210,12 @@ bool bench_child::alive() {
 }
 
 std::string bench_child::last_line() const {
-    std::ifstream in(log_, std::ios::binary | std::ios::ate);
-    const auto size = static_cast<std::streamoff>(in.tellg());
-    in.seekg(std::max<std::streamoff>(0, size - static_cast<std::streamoff>(said_bytes_max)));
-    std::ostringstream text;
-    text << in.rdbuf();
-    std::string said = std::move(text).str();
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> in(std::fopen(log_.c_str(), "rbe"), std::fclose);
+    if (!in) return {};
+    std::fseek(in.get(), 0, SEEK_END);
+    std::fseek(in.get(), std::max(0L, std::ftell(in.get()) - static_cast<long>(said_bytes_max)), SEEK_SET);
+    std::string said(said_bytes_max, 0);
+    said.resize(std::fread(said.data(), 1, said.size(), in.get()));
     while (!said.empty() && said.back() == '\n') said.pop_back();
     const std::size_t last = said.rfind('\n');
     return base::one_line(said.substr(last == std::string::npos ? 0 : last + 1), said_bytes_max);

@@ -10,7 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
+#include <memory>
 #include <set>
 #include <utility>
 
@@ -39,10 +39,12 @@ int failed(const base::error& why) {
 std::string describe_machine() {
     utsname is{};
     ::uname(&is);
+    constexpr std::size_t cpuinfo_bytes_max = 4UL << 20U;
+    constexpr std::string_view name = "model name\t: ";
+    const std::string all = base::read_file("/proc/cpuinfo", cpuinfo_bytes_max).value_or(std::string());
+    const std::size_t at = all.find(name);
     std::string processor;
-    std::ifstream in("/proc/cpuinfo");
-    for (std::string line; std::getline(in, line) && processor.empty();)
-        if (line.starts_with("model name")) processor = line.substr(std::min(line.size(), line.find(':') + 2));
+    if (at != std::string::npos) processor = all.substr(at + name.size(), all.find('\n', at) - at - name.size());
     return fmt::format("{} {} {}, {} processors{}{}", is.sysname, is.release, is.machine,
                        ::sysconf(_SC_NPROCESSORS_ONLN), processor.empty() ? "" : ", ", processor);
 }
@@ -152,12 +154,12 @@ class bench {
 
 awaitable<void> play(bench* what, base::result<>* into) { *into = co_await what->perform(); }
 
-base::result<> write_text(const std::string& path, std::string_view text, std::ios::openmode how = std::ios::trunc) {
-    std::ofstream out(path, std::ios::binary | how);
-    out.write(text.data(), static_cast<std::streamsize>(text.size()));
-    out.close();
-    if (out) return {};
-    return base::fail(base::errc::invalid, "cannot write " + path);
+// `how`: "w", or "a" for behind what is there.
+base::result<> write_text(const std::string& path, std::string_view text, const char* how = "w") {
+    std::unique_ptr<std::FILE, int (*)(std::FILE*)> out(std::fopen(path.c_str(), how), std::fclose);
+    const bool whole = out && std::fwrite(text.data(), 1, text.size(), out.get()) == text.size();
+    if (!whole || std::fclose(out.release()) != 0) return base::fail(base::errc::invalid, "cannot write " + path);
+    return {};
 }
 
 // What the options ask for. JobSets of a real server end when somebody ends them.
@@ -230,8 +232,7 @@ int report(const bench_options& options, const bench_result& result, const std::
         if (auto done = write_text(path, text); !done) return failed(done.error());
     }
     if (const char* const summary = std::getenv("GITHUB_STEP_SUMMARY"); summary != nullptr && *summary != 0)
-        if (auto done = write_text(summary, bench_markdown(result, shown), std::ios::app); !done)
-            return failed(done.error());
+        if (auto done = write_text(summary, bench_markdown(result, shown), "a"); !done) return failed(done.error());
     if (!comparison) return refused(comparison.error());
     if (!shown || !shown->worse()) return 0;
     std::fputs(
