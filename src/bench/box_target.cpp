@@ -28,7 +28,12 @@ class box_target final : public bench_target {
           to_(std::move(to)),
           follower_(of, to_),
           box_(loop, options_of(options), base::null_logger()),
-          tasks_(loop.get_executor()) {}
+          tasks_(loop.get_executor()) {
+        to_.done = [this, tell = std::move(to_.done)](std::int64_t number) {
+            just_done_ = number;
+            tell(number);
+        };
+    }
 
     awaitable<base::result<>> start() override {
         if (auto done = box_.start(); !done) co_return done;
@@ -137,7 +142,10 @@ class box_target final : public bench_target {
 
     // Server and load are in this process: the controller's part is what lies between their answers and its requests.
     void share(const sim::request_note& note) {
-        const std::int64_t number = of_.name.number_in_path(note.path);
+        std::int64_t number = of_.name.number_in_path(note.path);
+        // A POST names no object: what became done is what it made.
+        const std::int64_t done = note.changed ? std::exchange(just_done_, -1) : -1;
+        if (number < 0) number = done;
         if (number < 0 || static_cast<std::size_t>(number) >= shares_.size()) return;
         shares& of = shares_[static_cast<std::size_t>(number)];
         if (of.over) return;
@@ -194,6 +202,7 @@ class box_target final : public bench_target {
     std::uint64_t watch_bytes_ = 0;
     std::uint64_t seen_ = 0;
     bool wrote_ = false;
+    std::int64_t just_done_ = -1;  // by the request that is being answered
     std::vector<shares> shares_;
     const sim::kind* type_ = nullptr;
     playground::box box_;
