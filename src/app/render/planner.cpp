@@ -285,7 +285,7 @@ opinion planner::judge_runtime(ref document) {
     if (!skipped) {
         runtime::verdict said = admission::judge_runtime((*made)->runtime(), {});
         plugins_->validate_runtime((*made)->runtime(), {}, said);
-        append(verdict, std::move(said));
+        append(verdict, said);
     }
     if (verdict.accepted()) compiled_[key_of(document)] = *made;
     return verdict;
