@@ -73,6 +73,41 @@ check_gang() {
   remove gang
   of_team delete pod newcomer --wait=false >/dev/null
 }
+one_of_two_fits() { [[ "$(field torch '{.status.message}')" == 'gang torch-group-0 waits for room since 2'*': 1 of 2 Pods fit'* ]]; }
+
+# The gangs of Kubernetes itself, whose gate is open in every run: torch waits for room, MPI's launcher comes with its nodes.
+check_own_gang() {
+  local began seconds own='s/^  mlPolicy:/  scheduling: {}\n&/'
+  operator_gate TrainJobWorkloadAwareScheduling true
+  resource cotrain.test/slot 3
+  create torch -e "$own" -e 's#^    numNodes: 2#&\n    resourcesPerNode: {limits: {cotrain.test/slot: 2}}#'
+  until_true 90 'own gang: it says that there is room for one' one_of_two_fits
+  equals "$(of_team get pods -l jobset.sigs.k8s.io/jobset-name=torch -o 'jsonpath={.items[*].spec.nodeName}')" '' 'own gang: where the Pods are'
+  began=$(now)
+  resource cotrain.test/slot 4
+  await torch Complete 180
+  seconds=$(since "$began")
+  logs_of torch
+  different 4 'rank=[0-3]/4' 'own gang: ranks'
+  row 'torch, gang of 2' "Kubernetes' own" 'neither Pod starts while only one has room, and the job says so; both train when there is room for both (seconds: since then)' "$seconds" 2
+  remove torch
+  began=$(now)
+  # The launcher cannot wait for the nodes by dependsOn, since it comes with them.
+  create mpi -e "$own" -e /dependsOn:/d \
+    -e "s/command: \[mpirun\]/command: [sh, -c, 'for i in 0 1; do until ssh mpi-node-0-\$i.mpi true; do sleep 0.2; done; done; exec mpirun \"\$@\"', mpirun]/"
+  until_true 30 'own gang: three come together' three_of_mpi
+  await mpi Complete 180
+  seconds=$(since "$began")
+  logs_of mpi
+  different 6 'rank=[0-5]/6' 'own gang: ranks of MPI'
+  until_true 30 'own gang: nothing is left' nothing_of_own_gangs
+  row 'MPI, gang of launcher + 2 nodes' "Kubernetes' own" '6 ranks on 3 hosts that came together; Workload and PodGroup go with the job' "$seconds" 3
+  remove mpi
+  operator_gate TrainJobWorkloadAwareScheduling false
+}
+three_of_mpi() { [ "$(of_team get podgroups.scheduling.k8s.io mpi-group-0 -o 'jsonpath={.spec.schedulingPolicy.gang.minCount}' 2>&1)" = 3 ]; }
+nothing_of_own_gangs() { [ -z "$(of_team get workloads.scheduling.k8s.io,podgroups.scheduling.k8s.io -o name)" ]; }
+
 no_pod_group() { ! of_team get podgroups.scheduling.x-k8s.io "$1" 2>"$state/gone" && grep -q NotFound "$state/gone"; }
 
 # with_reports [OPTION…]: the release takes progress reports

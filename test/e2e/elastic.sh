@@ -1,8 +1,8 @@
 # An elastic job: torchrun gathers other numbers of nodes while it trains (docs/elastic.md). Sourced.
 
-# elastic_gate true|false: of the operator; JobSet's is open in every run
-elastic_gate() {
-  release upgrade --reuse-values --set "manager.config.featureGates.ElasticTrainJob=$1"
+# operator_gate NAME true|false
+operator_gate() {
+  release upgrade --reuse-values --set "manager.config.featureGates.$1=$2"
   until_true 60 'the webhooks answer' webhooks_answer
 }
 
@@ -44,7 +44,7 @@ judge_steps() {
 check_elastic() {
   local began seconds sizes
   rm -f "$state"/shared/elastic*
-  elastic_gate true
+  operator_gate ElasticTrainJob true
   began=$(now)
   create elastic
   until_true 120 'elastic: 2 nodes train' trains_on 2
@@ -70,5 +70,5 @@ check_elastic() {
   different 2 "rank=[01]/2 ended=[0-9]+" 'elastic: both ranks that are left end'
   row 'torch, elastic, 2 → 4 → 3 → 2 nodes by `kubectl scale`' '' "one world size in each step on all ranks, also when a rank dies by SIGKILL while it is scaled and when a node is drained; no step is lost but those since the last checkpoint (sizes of the worlds in turn: $sizes)" "$seconds" "$(pods_had_by elastic)"
   remove elastic
-  elastic_gate false
+  operator_gate ElasticTrainJob false
 }

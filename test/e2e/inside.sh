@@ -72,7 +72,7 @@ main() {
     create plain -e '/^---$/,$d' # the runtime alone, which is that of many jobs
     local both=(plain open_mpi hydra jax xgboost initializers flux seeds gang failing deadline overdue deleted pod_killed
       operator_killed progress sdk two_replicas kueue kueue_before)
-    wanted+=(names elastic "${both[@]}")
+    wanted+=(names elastic own_gang "${both[@]}")
     for each in torch mpi suspend "${both[@]}"; do wanted+=("$each@reference"); done
     wanted+=(upgrade)
   fi

@@ -128,6 +128,8 @@ main() {
   inside "$kube_bin/controlplane" exec --dir "$api" --address $node_address --with kcm,scheduler,jobset \
     --crds "$definitions/podgroup-scheduler-plugins.yaml" \
     --config 'jobset=featureGates: {ElasticJobSet: true}' \
+    --arg apiserver=--runtime-config=scheduling.k8s.io/v1beta1=true --arg apiserver=--feature-gates=GenericWorkload=true \
+    --arg kcm=--feature-gates=GenericWorkload=true --arg scheduler=--feature-gates=GenericWorkload=true \
     --arg apiserver=--endpoint-reconciler-type=lease --arg apiserver=--authorization-mode=Node \
     --arg apiserver=--enable-admission-plugins=NodeRestriction --arg apiserver=--kubelet-preferred-address-types=InternalIP \
     --arg apiserver=--kubelet-client-certificate="$api/pki/admin.crt" --arg apiserver=--kubelet-client-key="$api/pki/admin.key" \
