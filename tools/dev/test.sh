@@ -97,7 +97,7 @@ slowest() {
 
 # One API server for the whole run; the launcher stops it whatever happens.
 run_against_apiserver() {
-  local bin crds seconds=1200
+  local bin crds seconds=1800
   [ -z "${COTRAIN_TEST_FULL:-}" ] || seconds=2700
   bin=$(test/controlplane/build.sh base jobset | tail -n 1) || die "the API server could not be built, see above"
   crds=$(test/controlplane/build.sh path | tail -n 1)
