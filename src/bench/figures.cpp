@@ -263,7 +263,7 @@ std::span<const bench_metric> bench_metrics() {
         bench_metric{"conflicts_per_job", "conflicts an object", "", false, false},
         bench_metric{"first_apply_ms", "exec → first write", "ms", false, true},
         bench_metric{"start_ms", "exec → first one done", "ms", false, true},
-        bench_metric{"restart_ms", "the same beside all objects", "ms", false, true},
+        bench_metric{"restart_ms", "exec → one more done, beside all objects", "ms", false, true},
         bench_metric{"bench_cpu_ms_per_job", "CPU an object of server and load", "ms", false, false},
     };
     return all;

@@ -63,12 +63,12 @@ std::string with_number(std::string text, std::int64_t number) {
 // Reads one scenario; the first mistake is kept with its place.
 class reader {
    public:
-    explicit reader(const std::string& file) : folder_(std::filesystem::path(file).parent_path()) {}
+    explicit reader(std::filesystem::path file) : file_(std::move(file)) {}
 
     scenario read(const place& all) {
         allow(all, {"apiVersion", "kind", "title", "definitions", "before", "object", "done", "ends", "update",
                     "remove", "players"});
-        out_.title = std::filesystem::path(folder_).filename().string();
+        out_.title = file_.stem().string();
         all.read("title", out_.title);
         read_files(all, "definitions", out_.definitions);
         read_files(all, "before", out_.before);
@@ -99,7 +99,7 @@ class reader {
                 into.push_back(doc::to_json(each.value()));
             } else if (each.value().is_string()) {
                 app::manifests found;
-                if (auto done = found.add_path((folder_ / each.value().text()).string(), nullptr); !done)
+                if (auto done = found.add_path((file_.parent_path() / each.value().text()).string(), nullptr); !done)
                     each.mistake(done.error().message);
                 for (const app::manifest& one : found.list()) into.push_back(doc::to_json(one.document));
             } else {
@@ -173,7 +173,7 @@ class reader {
         out.status = fmt::format(R"({{"status":{}}})", doc::to_json(at.object("status").value()));
     }
 
-    std::filesystem::path folder_;
+    std::filesystem::path file_;
     scenario out_{};
 };
 

@@ -60,6 +60,12 @@ players: [{apiVersion: w.io/v1, kind: Part, after: 50ms, status: {ready: true}}]
     EXPECT_EQ(all->players[0].status, R"({"status":{"ready":true}})");
 }
 
+TEST(scenario, without_a_title_is_called_as_its_file) {
+    const auto all = read(widget + "done: {condition: Ready}\n");
+    ASSERT_TRUE(all) << all.error().message;
+    EXPECT_EQ(all->title, "load");
+}
+
 // File, line and the word that is wrong.
 TEST(scenario, says_where_it_is_wrong) {
     const std::string done = "done: {condition: Ready}\n";
